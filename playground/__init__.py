@@ -1,0 +1,1 @@
+"""GPT Playground: see how a GPT works."""

@@ -1,0 +1,108 @@
+"""What can go wrong, as a tree; `text/errors.toml` holds one sentence per leaf, in every language.
+
+PlaygroundError
+├── InputError            something a visitor can change
+│   ├── PromptEmpty, PromptTooLong, ContextFull, MemoryLimit
+│   └── OutOfRange, NotAChoice, NotANumber, UnknownSwitch, UnknownToken, CacheWithoutMask
+└── ModelError            something about a model's files or where they come from
+    ├── ModelMissing, ModelOffline, ModelTooLarge, DownloadFailed
+    ├── ConfigUnreadable, ConfigValue, HeadsDoNotDivide, FlagUnsupported, VocabularyUnsupported
+    └── FileIncomplete, TensorMissing, TensorUnexpected, TensorMisshapen, TensorNotFinite, TensorDtype
+"""
+
+import re
+
+
+class PlaygroundError(ValueError):
+    """Carries values, never a sentence: whoever shows it picks the language."""
+
+    def __init__(self, **values: object) -> None:
+        shown = ", ".join(f"{name}={value!r}" for name, value in values.items())
+        super().__init__(f"{type(self).__name__}({shown})")
+        self.values = values
+
+    @property
+    def key(self) -> str:
+        """Where the sentence stands in the texts, such as `errors.prompt_too_long`."""
+        return "errors." + re.sub(r"(?<!^)(?=[A-Z])", "_", type(self).__name__).lower()
+
+
+class InputError(PlaygroundError): ...
+
+
+class ModelError(PlaygroundError): ...
+
+
+class PromptEmpty(InputError): ...
+
+
+class PromptTooLong(InputError): ...
+
+
+class ContextFull(InputError): ...
+
+
+class MemoryLimit(InputError): ...
+
+
+class OutOfRange(InputError): ...
+
+
+class NotAChoice(InputError): ...
+
+
+class NotANumber(InputError): ...
+
+
+class UnknownSwitch(InputError): ...
+
+
+class UnknownToken(InputError): ...
+
+
+class CacheWithoutMask(InputError): ...
+
+
+class ModelMissing(ModelError): ...
+
+
+class ModelOffline(ModelError): ...
+
+
+class ModelTooLarge(ModelError): ...
+
+
+class DownloadFailed(ModelError): ...
+
+
+class ConfigUnreadable(ModelError): ...
+
+
+class ConfigValue(ModelError): ...
+
+
+class HeadsDoNotDivide(ModelError): ...
+
+
+class FlagUnsupported(ModelError): ...
+
+
+class VocabularyUnsupported(ModelError): ...
+
+
+class FileIncomplete(ModelError): ...
+
+
+class TensorMissing(ModelError): ...
+
+
+class TensorUnexpected(ModelError): ...
+
+
+class TensorMisshapen(ModelError): ...
+
+
+class TensorNotFinite(ModelError): ...
+
+
+class TensorDtype(ModelError): ...

@@ -1,0 +1,1 @@
+"""The network, from scratch: torch and numpy only. Start with model.py, then trace.py."""

@@ -1,0 +1,187 @@
+"""A GPT, top to bottom. Axes are named in trace.py.
+
+Every module returns what it computed and, when `traced`, a record of how; nothing is ever stored on a module.
+"""
+
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from playground.errors import CacheWithoutMask, ContextFull
+
+from .ablation import NOTHING_OFF, Ablation
+from .cache import KVCache
+from .config import GPTConfig
+from .trace import AttentionTrace, BlockTrace, FeedForwardTrace, NormTrace, Trace
+
+
+def normalise(x: Tensor, eps: float = 1e-5) -> Tensor:
+    """Give each token's vector mean 0 and variance 1: (x - mean) / sqrt(variance + eps).
+
+    Shapes: x (..., C) -> (..., C); every token on its own, over its C features
+    Source: Ba et al. 2016, eq. 4; eps and the biased variance (divide by C, not C - 1) as in GPT-2.
+    """
+    centred = x - x.mean(-1, keepdim=True)
+    variance = centred.square().mean(-1, keepdim=True)
+    return centred / torch.sqrt(variance + eps)
+
+
+def gelu(x: Tensor) -> Tensor:
+    """Let large values pass and hold small ones back, smoothly: about x · P(Z <= x) for a standard normal Z.
+
+    Source: Hendrycks & Gimpel 2016, section 2; the tanh form, with which GPT-2 was trained.
+    """
+    return 0.5 * x * (1 + torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)))
+
+
+class LayerNorm(nn.Module):
+    """Normalise each token's vector, then let every feature choose its own scale and shift."""
+
+    def __init__(self, config: GPTConfig) -> None:
+        super().__init__()
+        self.eps = config.norm_eps
+        self.scale = nn.Parameter(torch.ones(config.emb_dim))
+        self.shift = nn.Parameter(torch.zeros(config.emb_dim))
+
+    def forward(self, x: Tensor, ablation: Ablation, traced: bool) -> tuple[Tensor, NormTrace | None]:
+        if ablation.norms:
+            return x, NormTrace(x, x) if traced else None
+        normalised = normalise(x, self.eps)
+        after = self.scale * normalised + self.shift
+        return after, NormTrace(normalised, after) if traced else None
+
+
+class MultiHeadAttention(nn.Module):
+    """Each token looks at itself and the tokens before it, and takes a weighted mix of their values."""
+
+    def __init__(self, config: GPTConfig, layer: int) -> None:
+        super().__init__()
+        self.layer, self.n_heads = layer, config.n_heads
+        self.qkv = nn.Linear(config.emb_dim, 3 * config.emb_dim, bias=config.qkv_bias)
+        self.out = nn.Linear(config.emb_dim, config.emb_dim)
+        self.attn_drop = nn.Dropout(config.attn_drop)
+
+    def forward(
+        self, x: Tensor, ablation: Ablation, cache: KVCache | None, traced: bool
+    ) -> tuple[Tensor, AttentionTrace | None]:
+        B, T, C = x.shape
+        past = cache.length if cache is not None else 0
+        q, k, v = self.qkv(x).view(B, T, 3, self.n_heads, -1).permute(2, 0, 3, 1, 4)  # each (B, H, T, D)
+        if cache is not None:
+            k, v = cache.extend(self.layer, k, v)  # (B, H, S, D)
+
+        visible = torch.ones(T, past + T, dtype=torch.bool, device=x.device)  # (T, S)
+        if not ablation.causal_mask:
+            visible = visible.tril(diagonal=past)  # row i sees the cached tokens and the new ones up to i
+        scale = 1.0 if ablation.scaling else q.size(-1) ** -0.5
+
+        if traced:
+            scores = q @ k.transpose(-2, -1) * scale  # (B, H, T, S)
+            weights = scores.masked_fill(~visible, -torch.inf).softmax(-1)
+            mixed = self.attn_drop(weights) @ v  # (B, H, T, D)
+        else:  # the same numbers without ever holding the (T, S) weights
+            drop = self.attn_drop.p if self.training else 0.0
+            mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=visible, dropout_p=drop, scale=scale)
+
+        off = ablation.heads_off(self.layer)
+        if off:
+            mixed = mixed.index_fill(1, torch.tensor(off, device=x.device), 0)
+        out = self.out(mixed.transpose(1, 2).reshape(B, T, C))  # (B, T, C)
+        if self.layer in ablation.attention:
+            out = torch.zeros_like(out)
+        return out, AttentionTrace(q, k, v, scores, weights, mixed, out) if traced else None
+
+
+class FeedForward(nn.Module):
+    """Each token on its own: widen to F = 4C, apply GELU, narrow back to C."""
+
+    def __init__(self, config: GPTConfig, layer: int) -> None:
+        super().__init__()
+        self.layer = layer
+        self.widen = nn.Linear(config.emb_dim, config.hidden_dim)
+        self.narrow = nn.Linear(config.hidden_dim, config.emb_dim)
+
+    def forward(self, x: Tensor, ablation: Ablation, traced: bool) -> tuple[Tensor, FeedForwardTrace | None]:
+        hidden = self.widen(x)  # (B, T, F)
+        active = gelu(hidden)
+        out = self.narrow(active)  # (B, T, C)
+        if self.layer in ablation.feed_forward:
+            out = torch.zeros_like(out)
+        return out, FeedForwardTrace(hidden, active, out) if traced else None
+
+
+class TransformerBlock(nn.Module):
+    """Look around (attention), then think (feed-forward); each reads LN(x) and adds to x (pre-norm)."""
+
+    def __init__(self, config: GPTConfig, layer: int) -> None:
+        super().__init__()
+        self.norm_1, self.attention = LayerNorm(config), MultiHeadAttention(config, layer)
+        self.norm_2, self.feed_forward = LayerNorm(config), FeedForward(config, layer)
+        self.resid_drop = nn.Dropout(config.resid_drop)
+
+    def forward(
+        self, before: Tensor, ablation: Ablation, cache: KVCache | None, traced: bool
+    ) -> tuple[Tensor, BlockTrace | None]:
+        keep = 0.0 if ablation.residuals else 1.0
+        normed, norm_1 = self.norm_1(before, ablation, traced)
+        attended, attention = self.attention(normed, ablation, cache, traced)
+        middle = keep * before + self.resid_drop(attended)
+        normed, norm_2 = self.norm_2(middle, ablation, traced)
+        thought, feed_forward = self.feed_forward(normed, ablation, traced)
+        after = keep * middle + self.resid_drop(thought)
+        if not traced:
+            return after, None
+        return after, BlockTrace(before, norm_1, attention, middle, norm_2, feed_forward, after)
+
+
+class GPTModel(nn.Module):
+    """Token ids in, a score for every possible next token out, at every position."""
+
+    def __init__(self, config: GPTConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.token_embedding = nn.Embedding(config.vocab_size, config.emb_dim)
+        self.position_embedding = nn.Embedding(config.context_length, config.emb_dim)
+        self.emb_drop = nn.Dropout(config.emb_drop)
+        self.blocks = nn.ModuleList(TransformerBlock(config, layer) for layer in range(config.n_layers))
+        self.final_norm = LayerNorm(config)
+
+    def forward(self, ids: Tensor, ablation: Ablation = NOTHING_OFF, cache: KVCache | None = None) -> Tensor:
+        """Score every token of the vocabulary as the next one, at every position.
+
+        Shapes: ids (B, T) -> logits (B, T, V)
+        Raises: ContextFull when cached and new tokens exceed the context; CacheWithoutMask for a cache
+            without the causal mask, under which a new token changes what the old ones computed.
+        """
+        return self._run(ids, ablation, cache, traced=False)[0]
+
+    def trace(self, ids: Tensor, ablation: Ablation = NOTHING_OFF, cache: KVCache | None = None) -> Trace:
+        """As `forward`, keeping everything computed on the way."""
+        trace = self._run(ids, ablation, cache, traced=True)[1]
+        assert trace is not None
+        return trace
+
+    def _run(
+        self, ids: Tensor, ablation: Ablation, cache: KVCache | None, traced: bool
+    ) -> tuple[Tensor, Trace | None]:
+        past, T = cache.length if cache is not None else 0, ids.size(1)
+        if past + T > self.config.context_length:
+            raise ContextFull(tokens=past + T, limit=self.config.context_length)
+        if cache is not None and ablation.causal_mask:
+            raise CacheWithoutMask()
+
+        tokens = self.token_embedding(ids)  # (B, T, C)
+        positions = self.position_embedding(torch.arange(past, past + T, device=ids.device)).expand_as(tokens)
+        x = self.emb_drop(tokens if ablation.positions else tokens + positions)
+
+        records = []
+        for block in self.blocks:
+            x, record = block(x, ablation, cache, traced)
+            records.append(record)
+        normed, final_norm = self.final_norm(x, ablation, traced)
+        logits = normed @ self.token_embedding.weight.T  # (B, T, V): one table reads and writes tokens
+        if cache is not None:
+            cache.advance(T)
+        return logits, Trace(tokens, positions, tuple(records), final_norm, logits) if traced else None

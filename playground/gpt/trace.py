@@ -1,0 +1,93 @@
+"""What one forward pass computed, named in the order it was computed.
+
+Axes: B batch, T tokens, S tokens that may be looked at (cached + T), C width of the residual stream,
+H heads, D = C/H width of a head, F = 4C width inside the feed-forward, V vocabulary, L layers.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Self
+
+from torch import Tensor
+
+
+def axes(names: str) -> Any:
+    """Declare a recorded tensor and its axes; tests check every shape against this."""
+    return field(metadata={"axes": names})
+
+
+class Record:
+    """Frozen dataclasses of tensors and further records, which can be walked and sliced."""
+
+    __slots__ = ()
+
+    def row(self, i: int) -> Self:
+        """The record of text `i` of the batch: the same fields without the B axis."""
+
+        def take(value: Any) -> Any:
+            if isinstance(value, Record):
+                return value.row(i)
+            return tuple(map(take, value)) if isinstance(value, tuple) else value[i]
+
+        return replace(self, **{f.name: take(getattr(self, f.name)) for f in fields(self)})  # type: ignore[type-var]
+
+    def tensors(self, prefix: str = "") -> Iterator[tuple[str, Tensor, str]]:
+        """Every recorded tensor as (path, value, axes), in the order computed."""
+        for f in fields(self):  # type: ignore[arg-type]
+            value, path = getattr(self, f.name), f"{prefix}{f.name}"
+            if isinstance(value, Record):
+                yield from value.tensors(f"{path}.")
+            elif isinstance(value, tuple):
+                for i, item in enumerate(value):
+                    yield from item.tensors(f"{path}.{i}.")
+            else:
+                yield path, value, f.metadata["axes"]
+
+    def n_bytes(self) -> int:
+        """Memory held, a tensor that appears under two names counted once. Units: bytes."""
+        stores = (value.untyped_storage() for _, value, _ in self.tensors())
+        return sum({store.data_ptr(): store.nbytes() for store in stores}.values())
+
+
+@dataclass(frozen=True, slots=True)
+class NormTrace(Record):
+    normalised: Tensor = axes("B T C")  # mean 0, variance 1 over C
+    after: Tensor = axes("B T C")  # scaled and shifted
+
+
+@dataclass(frozen=True, slots=True)
+class AttentionTrace(Record):
+    query: Tensor = axes("B H T D")
+    key: Tensor = axes("B H S D")
+    value: Tensor = axes("B H S D")
+    scores: Tensor = axes("B H T S")  # q·k / sqrt(D), before the mask
+    weights: Tensor = axes("B H T S")  # after mask and softmax; rows sum to 1
+    mixed: Tensor = axes("B H T D")  # weights @ value, one vector per head
+    out: Tensor = axes("B T C")  # heads joined and projected
+
+
+@dataclass(frozen=True, slots=True)
+class FeedForwardTrace(Record):
+    hidden: Tensor = axes("B T F")  # before GELU
+    active: Tensor = axes("B T F")  # after GELU
+    out: Tensor = axes("B T C")
+
+
+@dataclass(frozen=True, slots=True)
+class BlockTrace(Record):
+    before: Tensor = axes("B T C")  # residual stream entering the block
+    norm_1: NormTrace
+    attention: AttentionTrace
+    middle: Tensor = axes("B T C")  # before + attention.out
+    norm_2: NormTrace
+    feed_forward: FeedForwardTrace
+    after: Tensor = axes("B T C")  # middle + feed_forward.out
+
+
+@dataclass(frozen=True, slots=True)
+class Trace(Record):
+    tokens: Tensor = axes("B T C")  # token embedding
+    positions: Tensor = axes("B T C")  # position embedding
+    blocks: tuple[BlockTrace, ...]
+    final_norm: NormTrace
+    logits: Tensor = axes("B T V")
