@@ -60,7 +60,6 @@ def generate(
 def _steps(
     model: GPTModel, ids: list[int], max_new_tokens: int, sampling: Sampling, ablation: Ablation, seed: int
 ) -> Iterator[Step]:
-    rng = torch.Generator().manual_seed(seed)
     limit = model.config.context_length
     # Without the mask a new token changes what the old ones computed: nothing may be reused.
     cache = None if ablation.causal_mask else KVCache(model.config, min(limit, len(ids) + max_new_tokens))
@@ -72,7 +71,7 @@ def _steps(
         with torch.inference_mode():
             logits = model(torch.tensor([unread]), ablation, cache)[0, -1]  # (V,)
             staged = stages(logits, sampling)
-            token = choose(staged, sampling, rng)
+            token = choose(staged, sampling, seed, len(ids))
         stop: Stop | None = "max_new_tokens" if made == max_new_tokens else None
         if token == model.config.end_of_text:
             stop = "end_of_text"

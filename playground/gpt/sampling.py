@@ -74,8 +74,12 @@ def stages(logits: Tensor, sampling: Sampling) -> Stages:
     return Stages(logits, softmax, after_top_k, torch.empty_like(ordered).scatter(0, order, ordered))
 
 
-def choose(staged: Stages, sampling: Sampling, rng: torch.Generator) -> int:
-    """Draw the next token's id; `rng` moves on only when chance is involved."""
+def choose(staged: Stages, sampling: Sampling, seed: int, place: int) -> int:
+    """The id of the token for place `place` of the text.
+
+    Chance depends on the seed and the place alone, so that stepping, going back and writing on at once agree.
+    """
     if sampling.temperature == 0:
         return int(staged.logits.argmax())
+    rng = torch.Generator().manual_seed(seed * 2**20 + place)
     return int(torch.multinomial(staged.after_top_p, 1, generator=rng))
