@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import Any
 
 from playground.errors import UnknownSwitch
 
@@ -57,7 +58,8 @@ def parse(words: Iterable[str], n_layers: int, n_heads: int) -> Ablation:
 
 def _with(ablation: Ablation, word: str, n_layers: int, n_heads: int) -> Ablation:
     if word in WHAT_IFS:
-        return replace(ablation, **{word: True})
+        switched: dict[str, Any] = {word: True}
+        return replace(ablation, **switched)
     match = re.fullmatch(r"(attention|feed_forward)\.(\d{1,4})|head\.(\d{1,4})\.(\d{1,4})", word, re.ASCII)
     if match:
         sublayer, layer, head_layer, head = match.groups()

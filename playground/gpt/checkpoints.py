@@ -63,9 +63,19 @@ CONFIG_FIELDS = {
 }
 # What Hugging Face assumes when a config.json is silent, and the settings whose other values we refuse.
 DEFAULTS: dict[str, Any] = {
-    **dict(vocab_size=50257, n_positions=1024, n_embd=768, n_head=12, n_layer=12, n_inner=None),
-    **dict(embd_pdrop=0.1, attn_pdrop=0.1, resid_pdrop=0.1, layer_norm_epsilon=1e-5, eos_token_id=50256),
+    "vocab_size": 50257,
+    "n_positions": 1024,
+    "n_embd": 768,
+    "n_head": 12,
+    "n_layer": 12,
+    "n_inner": None,
+    "embd_pdrop": 0.1,
+    "attn_pdrop": 0.1,
+    "resid_pdrop": 0.1,
+    "layer_norm_epsilon": 1e-5,
+    "eos_token_id": 50256,
 }
+HIGHEST = {"n_layer": 4096, "embd_pdrop": 1, "attn_pdrop": 1, "resid_pdrop": 1}  # for the rest, 2**31 - 1
 FIXED: dict[str, tuple[Any, ...]] = {
     "model_type": ("gpt2",),
     "activation_function": ("gelu_new", "gelu_pytorch_tanh"),
@@ -125,7 +135,7 @@ def read_config(folder: str | Path) -> GPTConfig:
         theirs = json.loads((Path(folder) / "config.json").read_text("utf-8"))
     except OSError as error:
         raise ModelMissing(name="config.json") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ConfigUnreadable(file="config.json") from error
     if not isinstance(theirs, dict):
         raise ConfigUnreadable(file="config.json")
@@ -155,7 +165,7 @@ def _check_kind(name: str, value: Any) -> None:
     if value is None and name in ("n_inner", "eos_token_id"):
         return
     right = isinstance(value, int) if whole else isinstance(value, int | float)
-    if isinstance(value, bool) or not right or not 0 <= value < 2**31:
+    if isinstance(value, bool) or not right or not 0 <= value <= HIGHEST.get(name, 2**31 - 1):
         raise ConfigValue(name=name, value=value)
 
 
@@ -164,16 +174,21 @@ def _shapes(config: GPTConfig) -> dict[str, tuple[int, ...]]:
     C, F = config.emb_dim, config.hidden_dim
     block = {
         **{f"{norm}.{part}": (C,) for norm in ("norm_1", "norm_2") for part in ("scale", "shift")},
-        **{"attention.qkv.weight": (3 * C, C), "attention.qkv.bias": (3 * C,)},
-        **{"attention.out.weight": (C, C), "attention.out.bias": (C,)},
-        **{"feed_forward.widen.weight": (F, C), "feed_forward.widen.bias": (F,)},
-        **{"feed_forward.narrow.weight": (C, F), "feed_forward.narrow.bias": (C,)},
+        "attention.qkv.weight": (3 * C, C),
+        "attention.qkv.bias": (3 * C,),
+        "attention.out.weight": (C, C),
+        "attention.out.bias": (C,),
+        "feed_forward.widen.weight": (F, C),
+        "feed_forward.widen.bias": (F,),
+        "feed_forward.narrow.weight": (C, F),
+        "feed_forward.narrow.bias": (C,),
     }
     return {
         "token_embedding.weight": (config.vocab_size, C),
         "position_embedding.weight": (config.context_length, C),
         **{f"blocks.{layer}.{name}": shape for layer in range(config.n_layers) for name, shape in block.items()},
-        **{"final_norm.scale": (C,), "final_norm.shift": (C,)},
+        "final_norm.scale": (C,),
+        "final_norm.shift": (C,),
     }
 
 
@@ -200,7 +215,7 @@ def _match(stored: Any, expected: dict[str, tuple[int, ...]], config: GPTConfig)
 
 
 def _read(stored: Any, key: str) -> Tensor:
-    value = stored.get_tensor(key).to(torch.float32)
+    value: Tensor = stored.get_tensor(key).to(torch.float32)
     broken = int((~value.isfinite()).sum())
     if broken:
         raise TensorNotFinite(name=key if key.startswith(PREFIX) else PREFIX + key, count=broken)

@@ -113,9 +113,7 @@ def forward_flops(config: GPTConfig, new: int, past: int = 0) -> MatrixCost:
 # The released GPT-2 sizes (Radford et al. 2019, table 2; the paper's own counts are off). `tiny` is the seeds'.
 PRESETS = {
     "tiny": GPTConfig(vocab_size=100, context_length=16, emb_dim=32, n_heads=4, n_layers=2),
-    "storyteller": GPTConfig(
-        vocab_size=4096, context_length=256, emb_dim=192, n_heads=6, n_layers=6, end_of_text=4095
-    ),
+    "storyteller": GPTConfig(vocab_size=4096, context_length=256, emb_dim=192, n_heads=6, n_layers=6, end_of_text=4095),
     "gpt2": GPTConfig(end_of_text=50256),
     "gpt2-medium": GPTConfig(emb_dim=1024, n_heads=16, n_layers=24, end_of_text=50256),
     "gpt2-large": GPTConfig(emb_dim=1280, n_heads=20, n_layers=36, end_of_text=50256),

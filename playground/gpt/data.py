@@ -14,10 +14,19 @@ HELD_OUT_EVERY = 50  # documents 0, 50, 100, ... of every file are for validatio
 
 
 def documents(path: Path) -> list[str]:
-    """The texts of a file (`.txt` or `.txt.xz`), each closed there by a line `<|endoftext|>`."""
+    """The texts of a file (`.txt` or `.txt.xz`), each closed there by a line `<|endoftext|>`.
+
+    Raises: OSError, lzma.LZMAError, UnicodeDecodeError
+    """
     raw = path.read_bytes()
     text = (lzma.decompress(raw) if path.suffix == ".xz" else raw).decode("utf-8")
     return [document.strip("\n") for document in text.split(END_OF_TEXT) if document.strip()]
+
+
+def read_texts(paths: Iterable[Path]) -> tuple[list[str], list[str]]:
+    """The documents of all files that may be trained on, and those held out. Raises: as `documents`"""
+    files = [documents(path) for path in paths]
+    return [text for file in files for text in for_training(file)], [text for file in files for text in held_out(file)]
 
 
 def held_out(texts: Sequence[str]) -> list[str]:
@@ -68,7 +77,7 @@ def with_repeats(inputs: Tensor, targets: Tensor, share: float, rng: torch.Gener
     """
     B, T = inputs.shape
     for row in range(B - round(share * B), B):
-        period = int(torch.randint(T // 8, T // 2 + 1, (), generator=rng))
+        period = int(torch.randint(max(1, T // 8), max(1, T // 2) + 1, (), generator=rng))
         passage = inputs[row, torch.randperm(period, generator=rng).to(inputs.device)]
         line = passage.repeat(T // period + 2)[: T + 1]
         inputs[row], targets[row] = line[:-1], line[1:]

@@ -163,9 +163,7 @@ class GPTModel(nn.Module):
         assert trace is not None
         return trace
 
-    def _run(
-        self, ids: Tensor, ablation: Ablation, cache: KVCache | None, traced: bool
-    ) -> tuple[Tensor, Trace | None]:
+    def _run(self, ids: Tensor, ablation: Ablation, cache: KVCache | None, traced: bool) -> tuple[Tensor, Trace | None]:
         past, T = cache.length if cache is not None else 0, ids.size(1)
         if past + T > self.config.context_length:
             raise ContextFull(tokens=past + T, limit=self.config.context_length)

@@ -92,7 +92,7 @@ def _is_cut(raw: bytes) -> bool:
 
 
 def _visible(raw: bytes) -> str:
-    shown = []
+    shown: list[str] = []
     while raw:
         try:
             text, broken, raw = raw.decode("utf-8"), b"", b""

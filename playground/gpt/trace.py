@@ -6,7 +6,7 @@ H heads, D = C/H width of a head, F = 4C width inside the feed-forward, V vocabu
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Self
+from typing import Any, Self, dataclass_transform
 
 from torch import Tensor
 
@@ -16,10 +16,15 @@ def axes(names: str) -> Any:
     return field(metadata={"axes": names})
 
 
-class Record:
-    """Frozen dataclasses of tensors and further records, which can be walked and sliced."""
+@dataclass_transform(frozen_default=True, field_specifiers=(axes,))
+def record(cls: type[Any]) -> Any:
+    """A frozen dataclass whose fields are declared by `axes` or are records themselves."""
+    return dataclass(frozen=True, slots=True)(cls)
 
-    __slots__ = ()
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """Tensors and further records, which can be walked and sliced."""
 
     def row(self, i: int) -> Self:
         """The record of text `i` of the batch: the same fields without the B axis."""
@@ -29,11 +34,11 @@ class Record:
                 return value.row(i)
             return tuple(map(take, value)) if isinstance(value, tuple) else value[i]
 
-        return replace(self, **{f.name: take(getattr(self, f.name)) for f in fields(self)})  # type: ignore[type-var]
+        return replace(self, **{f.name: take(getattr(self, f.name)) for f in fields(self)})
 
     def tensors(self, prefix: str = "") -> Iterator[tuple[str, Tensor, str]]:
         """Every recorded tensor as (path, value, axes), in the order computed."""
-        for f in fields(self):  # type: ignore[arg-type]
+        for f in fields(self):
             value, path = getattr(self, f.name), f"{prefix}{f.name}"
             if isinstance(value, Record):
                 yield from value.tensors(f"{path}.")
@@ -49,13 +54,13 @@ class Record:
         return sum({store.data_ptr(): store.nbytes() for store in stores}.values())
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class NormTrace(Record):
     normalised: Tensor = axes("B T C")  # mean 0, variance 1 over C
     after: Tensor = axes("B T C")  # scaled and shifted
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class AttentionTrace(Record):
     query: Tensor = axes("B H T D")
     key: Tensor = axes("B H S D")
@@ -66,14 +71,14 @@ class AttentionTrace(Record):
     out: Tensor = axes("B T C")  # heads joined and projected
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FeedForwardTrace(Record):
     hidden: Tensor = axes("B T F")  # before GELU
     active: Tensor = axes("B T F")  # after GELU
     out: Tensor = axes("B T C")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BlockTrace(Record):
     before: Tensor = axes("B T C")  # residual stream entering the block
     norm_1: NormTrace
@@ -84,7 +89,7 @@ class BlockTrace(Record):
     after: Tensor = axes("B T C")  # middle + feed_forward.out
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Trace(Record):
     tokens: Tensor = axes("B T C")  # token embedding
     positions: Tensor = axes("B T C")  # position embedding

@@ -27,7 +27,6 @@ class Recipe:
     clip: float = 1.0  # longest gradient, as a vector of all weights
     repeats: float = 0.0  # share of rows that repeat a shuffled passage, see data.with_repeats
     last_rows_from: float = 1.0  # share of the steps after which only the second set of rows is read
-    average: float = 0.0  # decay of the running average of the weights; 0 keeps none
     seed: int = 0
 
 
@@ -94,15 +93,16 @@ def train(
     optimizer: torch.optim.Optimizer,
     start: int = 0,
     last_rows: Rows | None = None,
+    bfloat16: bool = False,
 ) -> Iterator[TrainStep]:
     """Train `model` in place, one yield per step, from step `start` on; stop by not asking for more.
 
-    Matrix products run in bfloat16, everything else in float32.
+    With `bfloat16` matrix products are computed in that format, everything else in float32.
     """
     device = model.token_embedding.weight.device
     model.train()
     for step in range(start, recipe.steps):
-        late = last_rows is not None and step >= recipe.last_rows_from * recipe.steps
+        late = step >= recipe.last_rows_from * recipe.steps
         source = last_rows if late and last_rows is not None else rows
         inputs, targets = source.batch(pick_rows(source, recipe, step).to(device))
         if recipe.repeats:
@@ -113,7 +113,7 @@ def train(
             group["lr"] = rate
         with torch.random.fork_rng(enabled=device.type == "cpu"):
             torch.manual_seed(recipe.seed * 100_003 + step)  # decides what dropout drops
-            with torch.autocast(device.type, torch.bfloat16):
+            with torch.autocast(device.type, torch.bfloat16, enabled=bfloat16):
                 logits = model(inputs)  # (B, T, V)
             loss = F.cross_entropy(logits.flatten(0, 1).float(), targets.flatten())
             optimizer.zero_grad()
@@ -121,13 +121,6 @@ def train(
         nn.utils.clip_grad_norm_(model.parameters(), recipe.clip)
         optimizer.step()
         yield TrainStep(step + 1, loss.detach(), rate)
-
-
-def average_in(average: dict[str, Tensor], model: GPTModel, decay: float) -> None:
-    """Move the running average of the weights a little towards the weights of now (Polyak averaging)."""
-    with torch.no_grad():
-        for name, weights in model.state_dict().items():
-            average[name].lerp_(weights, 1 - decay)
 
 
 @torch.inference_mode()
@@ -140,9 +133,11 @@ def held_out_loss(model: GPTModel, documents: list[list[int]]) -> float:
     was_training = model.training
     model.eval()
     device = model.token_embedding.weight.device
-    total, count, T = 0.0, 0, model.config.context_length
-    for first in range(0, len(documents), 32):
-        group = [ids[:T] for ids in documents[first : first + 32] if len(ids) > 1]
+    T = model.config.context_length
+    texts = [ids[:T] for ids in documents if len(ids) > 1]
+    total, count = 0.0, 0
+    for first in range(0, len(texts), 32):
+        group = texts[first : first + 32]
         width = max(map(len, group))
         padded = torch.tensor([ids + [-1] * (width - len(ids)) for ids in group], device=device)
         logits = model(padded[:, :-1].clamp(min=0))  # (B, T - 1, V); padding comes last and is not seen
@@ -150,3 +145,9 @@ def held_out_loss(model: GPTModel, documents: list[list[int]]) -> float:
         total, count = total + float(losses), count + int((padded[:, 1:] >= 0).sum())
     model.train(was_training)
     return total / count
+
+
+if __name__ == "__main__":
+    from .train_command import main
+
+    raise SystemExit(main())

@@ -1,0 +1,126 @@
+// A plotly figure that follows the selected position and the theme, updated in place by Plotly.react.
+// What it may follow is described in playground/figures/follow.py.
+playground.figure = (element, props, watch, pick) => {
+  const { el, state, on } = playground;
+  const root = element.querySelector('.plot');
+  const note = element.querySelector('.note');
+  const band = { at: [], hover: [] };
+  let figure = null, notes = null, follow = null, drawing = Promise.resolve();
+
+  const TYPES = { f4: Float32Array, f8: Float64Array, i1: Int8Array, u1: Uint8Array, i2: Int16Array, u2: Uint16Array, i4: Int32Array, u4: Uint32Array };
+  // Plotly decodes typed arrays in traces by itself; those in `meta` are ours to decode, as rows.
+  function rows(values) {
+    if (Array.isArray(values)) return values;
+    const bytes = Uint8Array.from(atob(values.bdata), (character) => character.charCodeAt(0));
+    const flat = new TYPES[values.dtype](bytes.buffer);
+    if (!values.shape) return flat;
+    const width = +values.shape.split(',').at(-1);
+    return Array.from({ length: flat.length / width }, (_, i) => flat.subarray(i * width, (i + 1) * width));
+  }
+
+  const index = () => state.at - (state.view?.start ?? 0);
+
+  function put(target, path, value) {
+    const names = path.split('.');
+    const end = names.pop();
+    names.reduce((inner, name) => (inner[name] ??= {}), target)[end] = value;
+  }
+
+  function followPosition() {
+    for (const item of follow?.pick ?? []) {
+      const position = Math.min(index(), item.values.length - 1);
+      if (position < 0) continue;
+      if (item.trace === undefined) put(figure.layout, item.target, item.values[position]);
+      else put(figure.data[item.trace], item.attr, item.values[position]);
+    }
+    if (note) note.textContent = notes ? notes[Math.min(index(), notes.length - 1)] ?? '' : '';
+  }
+
+  // On a dark page every colour is exchanged for its partner before the figure is read.
+  function read() {
+    const dark = document.body.classList.contains('dark') ? JSON.parse(props.value.json).layout.meta?.dark ?? {} : {};
+    figure = JSON.parse(props.value.json.replace(/#[0-9a-f]{6}/g, (colour) => dark[colour] ?? colour));
+    notes = props.value.notes;
+    follow = figure.layout.meta?.follow ?? null;
+    for (const item of follow?.pick ?? []) item.values = rows(item.values);
+    delete figure.layout.meta;
+  }
+
+  function ink() {
+    const style = getComputedStyle(document.body);
+    const colour = (name) => style.getPropertyValue(name).trim();
+    const layout = figure.layout;
+    Object.assign(layout, { paper_bgcolor: 'rgba(0,0,0,0)', plot_bgcolor: 'rgba(0,0,0,0)', uirevision: 'keep', autosize: true, width: undefined,
+      font: { ...layout.font, color: colour('--pg-ink'), family: style.fontFamily },
+      hoverlabel: { ...layout.hoverlabel, bgcolor: colour('--pg-card'), bordercolor: colour('--pg-line'), font: { color: colour('--pg-ink') } } });
+    for (const name of Object.keys(layout)) {
+      if (/^[xy]axis/.test(name)) Object.assign(layout[name], { gridcolor: colour('--pg-line'), zerolinecolor: colour('--pg-line'), linecolor: colour('--pg-line') });
+    }
+  }
+
+  async function react() {
+    if (!figure || !element.isConnected) return;
+    while (!window.Plotly) await new Promise((done) => setTimeout(done, 30));
+    followPosition();
+    ink();
+    root.style.height = `${figure.layout.height ?? 420}px`;
+    await Plotly.react(root, figure.data, figure.layout, { responsive: true, displayModeBar: false });
+    if (!root.bound) bind();
+    place();
+    element.dataset.drawn = (+element.dataset.drawn || 0) + 1;
+  }
+  // One at a time: a second react while the first still runs would mix their layouts.
+  const draw = () => { drawing = drawing.then(react).catch((error) => console.error(error)); };
+
+  function bind() {
+    root.bound = true;
+    const token = (event) => (follow?.hover?.length ? Math.round(event.points[0][follow.hover[0]]) + (state.view?.start ?? 0) : NaN);
+    root.on('plotly_hover', (event) => { const i = token(event); if (Number.isFinite(i)) playground.hover(i); });
+    root.on('plotly_unhover', () => playground.hover(-1));
+    root.on('plotly_click', (event) => {
+      const i = token(event);
+      if (Number.isFinite(i)) playground.select(i);
+      pick({ x: event.points[0].x, y: event.points[0].y });
+    });
+    root.on('plotly_afterplot', place);
+  }
+
+  // The selected and the hovered token, drawn over the figure as frames: no request, no redraw.
+  function place() {
+    const layout = root._fullLayout;
+    if (!layout || !follow?.axes?.length) return;
+    frame('at', index(), layout);
+    frame('hover', state.hover < 0 ? -1 : state.hover - (state.view?.start ?? 0), layout);
+  }
+  function frame(kind, i, layout) {
+    for (const old of band[kind]) old.remove();
+    band[kind] = [];
+    if (i < 0) return;
+    for (const axis of Object.keys(layout).filter((name) => /^[xy]axis\d*$/.test(name) && follow.axes.includes(name[0]))) {
+      const line = layout[axis];
+      if (!line._length || i < Math.min(...line.range) - 0.01 || i > Math.max(...line.range) + 0.01) continue;
+      const across = layout._plots && Object.values(layout._plots).find((plot) => plot.xaxis?._name === axis || plot.yaxis?._name === axis);
+      if (!across) continue;
+      const other = axis[0] === 'x' ? across.yaxis : across.xaxis;
+      const [a, b] = [line.l2p(i - 0.5), line.l2p(i + 0.5)].sort((p, q) => p - q);
+      const box = axis[0] === 'x'
+        ? { left: line._offset + a, width: b - a, top: other._offset, height: other._length }
+        : { top: line._offset + a, height: b - a, left: other._offset, width: other._length };
+      const drawn = el('div', { class: `band ${kind}`, 'aria-hidden': 'true' });
+      for (const [name, value] of Object.entries(box)) drawn.style[name] = `${value}px`;
+      root.append(drawn);
+      band[kind].push(drawn);
+    }
+  }
+
+  function take() {
+    if (!props.value) return;
+    read();
+    draw();
+  }
+  on('at', () => { if (!figure) return; if (follow?.pick?.length) draw(); else { followPosition(); place(); } });
+  on('hover', place);
+  new MutationObserver(take).observe(document.body, { attributes: true, attributeFilter: ['class'] });
+  watch('value', take);
+  take();
+};

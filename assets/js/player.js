@@ -1,0 +1,183 @@
+// The token strip and its player. It holds every position computed so far, so that moving among them asks nobody;
+// only the frontier, where the text ends, asks the server for one more token.
+playground.player = (element, props, watch, need, seen) => {
+  const { el, fill, state, on, typing } = playground;
+  const strip = element.querySelector('.strip');
+  const bar = element.querySelector('.transport');
+  const notes = element.querySelector('.notices');
+  const SPEEDS = [0.5, 1, 2, 4, 16];
+  let view = null, busy = false, playing = false, goal = 0, timer = null, speed = 2;
+  const words = () => props.words[state.lang];
+  const last = () => view.start + view.steps.length - 1;
+  const made = () => view.start + view.labels.length - view.n_prompt;
+
+  const ICONS = {
+    first: 'M1 1h2v10H1zM11 1v10L4 6z', back: 'M9 1v10L2 6z', step: 'M2 1v10l6-5zM9 1h2v10H9z',
+    play: 'M2 1v10l9-5z', pause: 'M2 1h3v10H2zM7 1h3v10H7z', last: 'M9 1h2v10H9zM1 1v10l7-5z',
+  };
+  function icon(name) {
+    const svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
+    const path = document.createElementNS('http://www.w3.org/2000/svg', 'path');
+    for (const [key, value] of Object.entries({ viewBox: '0 0 12 12', width: 12, height: 12, 'aria-hidden': 'true' })) svg.setAttribute(key, value);
+    path.setAttribute('d', ICONS[name]);
+    svg.append(path);
+    return svg;
+  }
+
+  const buttons = {};
+  for (const name of ['first', 'back', 'step', 'play', 'last']) {
+    buttons[name] = el('button', { class: `pg-button ${name}`, type: 'button', onclick: () => actions[name]() });
+    bar.append(buttons[name]);
+  }
+  const pace = el('select', { class: 'pg-speed', onchange: () => { speed = +pace.value; } });
+  pace.append(...SPEEDS.map((value) => el('option', { value, text: `${value}×`, selected: value === speed })));
+  const where = el('span', { class: 'where', 'aria-live': 'polite' });
+  const stopped = el('span', { class: 'stopped' });
+  bar.append(pace, where, stopped);
+
+  const actions = {
+    first() { halt(); playground.select(view.start); },
+    back() { halt(); playground.select(state.at - 1); },
+    step() { halt(); advance(); },
+    play() { if (playing) halt(); else { goal = 0; playing = true; label(); tick(); } },
+    last() { halt(); playground.select(last()); },
+  };
+
+  function halt() { playing = false; goal = 0; clearTimeout(timer); label(); }
+
+  // One position on: to a known one at once, else by asking for it.
+  function advance() {
+    if (state.at < last()) { playground.select(state.at + 1); return true; }
+    if (view.stop || busy) return busy;
+    busy = true;
+    element.dataset.busy = '1';
+    need({ text: view.text, from: view.start + view.labels.length });
+    return true;
+  }
+
+  function tick() {
+    clearTimeout(timer);
+    if (!playing) return;
+    if (goal && made() >= goal && state.at >= last()) return halt();
+    if (!busy && !advance()) return halt();
+    if (!busy) timer = setTimeout(tick, 600 / speed);
+  }
+
+  // A new text replaces all; more of the same text is added at the end, where the last position now knows its choice.
+  function take() {
+    const news = props.value;
+    if (!news) return;
+    const more = view && news.text === view.text && news.from === view.start + view.labels.length;
+    const stale = view && news.from > news.start && !more;
+    if (stale) return;
+    busy = false;
+    delete element.dataset.busy;
+    const before = state.at;
+    view = more
+      ? { ...news, labels: [...view.labels, ...news.labels], steps: [...view.steps.slice(0, -1), ...news.steps], groups: [...view.groups, ...news.groups] }
+      : { ...news };
+    if (!more) { clearTimeout(timer); playing = false; goal = 0; }
+    if (news.goal) { goal = news.goal; playing = made() < goal; }
+    state.view = view;
+    draw(more ? news.labels.length : null);
+    playground.show(view);
+    playground.select(more ? last() : news.at ?? before);
+    if (playing) timer = setTimeout(tick, more ? Math.max(0, 600 / speed - 60) : 0);
+    label();
+  }
+
+  function chip(i) {
+    const at = view.start + i;
+    const text = view.labels[i];
+    const button = el('button', {
+      type: 'button', class: `tok${at >= view.n_prompt ? ' made' : ''}`, 'data-i': at, tabindex: -1,
+      'aria-label': fill(words().token, { i: at, token: text }), onclick: () => { halt(); playground.select(at); },
+    });
+    const spaced = /^(·+)(.*)$/s.exec(text);
+    if (spaced) button.append(el('i', { text: spaced[1] }), spaced[2]);
+    else button.append(text);
+    button.append(el('sup', { text: at, 'aria-hidden': 'true' }));
+    return button;
+  }
+
+  // Tokens that share one character stand together under it.
+  function draw(added) {
+    const from = added === null ? 0 : view.labels.length - added;
+    const chips = [];
+    for (let i = from; i < view.labels.length; i += 1) {
+      const group = view.groups.find(([first, end]) => first <= view.start + i && view.start + i <= end);
+      if (!group) { chips.push(chip(i)); continue; }
+      const box = el('span', { class: 'shared', 'data-character': group[2], title: fill(words().shared, { character: group[2] }) });
+      for (; i < view.labels.length && view.start + i <= group[1]; i += 1) box.append(chip(i));
+      i -= 1;
+      chips.push(box);
+    }
+    if (added === null) strip.replaceChildren(...chips);
+    else strip.append(...chips);
+    strip.dataset.count = view.labels.length;
+  }
+
+  function label() {
+    const w = words();
+    const playName = playing ? 'pause' : 'play';
+    for (const name of Object.keys(buttons)) {
+      const shown = name === 'play' ? playName : name;
+      buttons[name].setAttribute('aria-label', w[shown]);
+      buttons[name].title = w[shown];
+      buttons[name].replaceChildren(icon(shown), ...(name === 'step' || name === 'play' ? [` ${w[shown]}`] : []));
+    }
+    buttons.play.setAttribute('aria-pressed', playing);
+    pace.setAttribute('aria-label', w.speed);
+    pace.title = w.speed;
+    strip.setAttribute('aria-label', w.strip);
+    if (!view) return;
+    buttons.first.disabled = buttons.back.disabled = state.at <= view.start;
+    buttons.last.disabled = state.at >= last();
+    buttons.step.disabled = state.at >= last() && !!view.stop;
+    where.textContent = fill(w.where, { at: state.at, last: last(), made: made() });
+    stopped.textContent = view.stop ? w[`stop_${view.stop}`] : '';
+    notes.replaceChildren(...(view.notices[state.lang] ?? []).map((text) => el('p', { text })));
+  }
+
+  function mark() {
+    for (const old of strip.querySelectorAll('.here')) { old.classList.remove('here'); old.tabIndex = -1; old.removeAttribute('aria-current'); }
+    const here = strip.querySelector(`[data-i="${state.at}"]`);
+    if (here) {
+      const focused = strip.contains(document.activeElement);
+      here.classList.add('here');
+      here.tabIndex = 0;
+      here.setAttribute('aria-current', 'true');
+      if (focused) here.focus({ preventScroll: true });
+      const top = here.offsetTop - strip.offsetTop;
+      if (top < strip.scrollTop || top + here.offsetHeight > strip.scrollTop + strip.clientHeight) strip.scrollTop = top - strip.clientHeight / 2;
+    }
+    element.dataset.at = state.at;
+    label();
+  }
+
+  on('at', mark);
+  on('language', () => { label(); if (view) { draw(null); mark(); } });
+  on('hover', (position) => {
+    for (const old of strip.querySelectorAll('.hot')) old.classList.remove('hot');
+    strip.querySelector(`[data-i="${position}"]`)?.classList.add('hot');
+  });
+  strip.addEventListener('pointerover', (event) => {
+    const token = event.target.closest('.tok');
+    playground.hover(token ? +token.dataset.i : -1);
+  });
+  strip.addEventListener('pointerleave', () => playground.hover(-1));
+
+  const keys = (event) => {
+    if (!element.isConnected) { document.removeEventListener('keydown', keys); return; }
+    if (!view || event.defaultPrevented || event.isComposing || event.ctrlKey || event.metaKey || event.altKey || typing(event.target)) return;
+    const wanted = { ArrowRight: 'step', ArrowLeft: 'back', Home: 'first', End: 'last' }[event.key];
+    if (wanted) { event.preventDefault(); actions[wanted](); }
+    else if (event.key === ' ' && event.target === document.body) { event.preventDefault(); actions.play(); }
+  };
+  document.addEventListener('keydown', keys);
+  // A step whose answer never came (a refusal, a lost connection) must not block the next.
+  on('refused', () => { busy = false; delete element.dataset.busy; halt(); });
+
+  watch('value', () => { take(); seen({}); });
+  take();
+};

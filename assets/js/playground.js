@@ -1,0 +1,111 @@
+// What the page's components share: which position is selected, which token is hovered, the language, the URL.
+// Components talk through `bus`; nothing here asks the server.
+window.playground = (() => {
+  const bus = new EventTarget();
+  const state = { at: 0, hover: -1, lang: 'en', view: null, look: {} };
+
+  const say = (name, detail) => bus.dispatchEvent(new CustomEvent(name, { detail }));
+  const on = (name, heard) => bus.addEventListener(name, (event) => heard(event.detail));
+
+  function select(position) {
+    const { start, steps } = state.view ?? { start: 0, steps: [] };
+    state.at = Math.max(start, Math.min(position, start + steps.length - 1));
+    say('at', state.at);
+    remember();
+  }
+
+  function hover(position) {
+    if (position === state.hover) return;
+    state.hover = position;
+    say('hover', position);
+  }
+
+  function show(view) {
+    state.view = view;
+    say('view', view);
+  }
+
+  function setLanguage(lang) {
+    state.lang = lang;
+    document.documentElement.lang = lang === 'zh' ? 'zh-CN' : 'en';
+    keep('language', lang);
+    say('language', lang);
+    remember();
+  }
+
+  function look(what) {
+    Object.assign(state.look, what);
+    remember();
+  }
+
+  // The URL restores the page. Written a moment after the last change, so that playing does not flood the history.
+  let timer;
+  function remember() {
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      if (!state.view) return;
+      const url = new URL(location.href);
+      const wanted = { ...state.view.query, at: state.at, lang: state.lang, ...state.look };
+      for (const [name, value] of Object.entries(wanted)) {
+        if (value === null || value === '' || value === undefined) url.searchParams.delete(name);
+        else url.searchParams.set(name, value);
+      }
+      if (url.href !== location.href) history.replaceState(history.state, '', url);
+    }, 250);
+  }
+
+  // Storage is forbidden in some frames; the page does without.
+  function keep(name, value) {
+    try { localStorage.setItem(`playground-${name}`, value); } catch { /* not kept */ }
+  }
+  function kept(name) {
+    try { return localStorage.getItem(`playground-${name}`); } catch { return null; }
+  }
+
+  // The page comes worded in one language; the visitor's own is asked for as soon as it has loaded.
+  let served = 'en', fixed = false;
+  function begin(lang, chosen) { state.lang = served = lang; fixed = chosen; document.documentElement.lang = lang === 'zh' ? 'zh-CN' : 'en'; }
+  function language() {
+    const asked = new URLSearchParams(location.search).get('lang') ?? kept('language') ?? (fixed ? served : navigator.language);
+    return /^zh\b/i.test(asked) ? 'zh' : 'en';
+  }
+
+  function toggleDark() {
+    const dark = document.body.classList.toggle('dark');
+    keep('dark', dark ? '1' : '0');
+  }
+  document.addEventListener('DOMContentLoaded', () => {
+    const wanted = kept('dark');
+    if (wanted !== null && !location.search.includes('__theme')) {
+      const set = () => document.body.classList.toggle('dark', wanted === '1');
+      set();
+      setTimeout(set, 0);
+    }
+  });
+
+  // An element with text, never markup: whatever a visitor typed stays text.
+  function el(tag, { text, ...attributes } = {}, ...children) {
+    const made = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes)) {
+      if (value === false || value === null || value === undefined) continue;
+      if (name.startsWith('on')) made.addEventListener(name.slice(2), value);
+      else made.setAttribute(name, value === true ? '' : value);
+    }
+    if (text !== undefined) made.textContent = text;
+    made.append(...children);
+    return made;
+  }
+
+  // Fills the blanks of a sentence: fill('{a} of {b}', {a: 1, b: 2}).
+  const fill = (sentence, values) => sentence.replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
+
+  function number(value, digits = 3) {
+    if (value === 0) return '0';
+    const size = Math.abs(value);
+    return size < 10 ** -digits ? value.toExponential(1) : value.toFixed(digits);
+  }
+
+  const typing = (target) => target.closest?.('input, textarea, select, [contenteditable], [role=tab], [role=slider], [role=listbox], [role=radio]');
+
+  return { bus, state, on, select, hover, show, begin, setLanguage, language, look, toggleDark, el, fill, number, typing };
+})();

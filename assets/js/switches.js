@@ -1,0 +1,83 @@
+// Switches that zero parts of the network: layer × (attention, feed-forward), single heads, what-ifs.
+playground.switches = (element, props, watch, flip) => {
+  const { el, fill, number, state, on } = playground;
+  const root = element.querySelector('.switches');
+  const words = () => props.words[state.lang];
+  const open = new Set();
+  let off = new Set();
+
+  function button(word, kind, text, name) {
+    const isOff = off.has(word);
+    return el('button', {
+      type: 'button', class: `sw ${kind}${isOff ? ' off' : ''}`, 'data-word': word, 'aria-pressed': isOff, 'aria-label': name, title: name, text,
+      onclick: () => { off.has(word) ? off.delete(word) : off.add(word); send(word); },
+    });
+  }
+
+  function send(focus) {
+    flip({ off: [...off] });
+    draw(focus);
+  }
+
+  function everything() {
+    const all = [];
+    for (let layer = 0; layer < props.value.layers; layer += 1) all.push(`attention.${layer}`, `feed_forward.${layer}`);
+    return all;
+  }
+
+  function draw(focus) {
+    const shape = props.value;
+    if (!shape) return;
+    const w = words();
+    const lines = [el('span'), el('span', { class: 'a', text: w.attention }), el('span', { class: 'f', text: w.feed_forward }), el('span')];
+    for (let layer = 0; layer < shape.layers; layer += 1) {
+      const heads = Array.from({ length: shape.heads }, (_, head) => `head.${layer}.${head}`);
+      const some = heads.filter((word) => off.has(word)).length;
+      const more = el('button', {
+        type: 'button', class: `sw more${some ? ' off' : ''}`, 'data-more': layer, 'aria-expanded': open.has(layer), text: some ? `−${some}` : w.heads,
+        'aria-label': fill(w.heads_of, { layer }), title: fill(w.heads_of, { layer }),
+        onclick: () => { open.has(layer) ? open.delete(layer) : open.add(layer); draw(`more.${layer}`); },
+      });
+      lines.push(el('span', { class: 'layer', text: fill(w.layer, { layer }) }),
+        button(`attention.${layer}`, 'a', `L${layer}`, fill(w.zero_attention, { layer })),
+        button(`feed_forward.${layer}`, 'f', `L${layer}`, fill(w.zero_feed_forward, { layer })), more);
+      if (open.has(layer)) {
+        lines.push(el('div', { class: 'heads', role: 'group', 'aria-label': fill(w.heads_of, { layer }) },
+          ...heads.map((word, head) => button(word, 'a', String(head), fill(w.zero_head, { layer, head })))));
+      }
+    }
+    const grid = el('div', { class: 'grid' }, ...lines);
+    const whatIf = el('div', { class: 'whatifs', role: 'group', 'aria-label': w.what_if },
+      el('h3', { text: w.what_if }), ...shape.what_ifs.map((word) => button(word, 'w', w[`off_${word}`], w[`off_${word}_long`])));
+    const tools = el('div', { class: 'tools' },
+      el('button', { type: 'button', class: 'pg-button zero-all', text: w.zero_all, onclick: () => { off = new Set(everything()); send('zero-all'); } }),
+      el('button', { type: 'button', class: 'pg-button restore', text: w.restore, disabled: off.size === 0, onclick: () => { off = new Set(); send('restore'); } }));
+    root.replaceChildren(el('h3', { text: w.title }), grid, tools, whatIf, effect());
+    if (focus) root.querySelector(focus.startsWith('more.') ? `[data-more="${focus.slice(5)}"]` : `[data-word="${focus}"], .${CSS.escape(focus)}`)?.focus({ preventScroll: true });
+  }
+
+  // What the switches did to the prediction at the selected position.
+  function effect() {
+    const w = words();
+    const step = state.view?.steps[state.at - state.view.start];
+    const box = el('div', { class: 'effect', 'aria-live': 'polite' });
+    if (!step || step.kl === undefined) { box.append(el('span', { class: 'quiet', text: w.nothing_off })); return box; }
+    const [before, after] = [step.was[0], step.top[0]];
+    box.append(el('span', { text: fill(w.kl, { kl: number(step.kl, 3) }) }), ' · ',
+      el('b', { text: before[1] }), ' → ', el('b', { text: after[1] }), el('span', { class: 'quiet', text: ` ${before[0] === after[0] ? w.same_top : w.new_top}` }));
+    return box;
+  }
+  function refresh() {
+    root.querySelector('.effect')?.replaceWith(effect());
+  }
+
+  function take() {
+    off = new Set(props.value?.off ?? []);
+    draw();
+  }
+  on('view', refresh);
+  on('at', refresh);
+  on('language', () => draw());
+  watch('value', take);
+  take();
+};

@@ -1,0 +1,98 @@
+"""How a figure follows the selected position with no request: the contract with the page's JavaScript.
+
+A figure is sent as the text of `as_json(figure)`. Every figure of this package carries `layout.meta`:
+
+    {"follow": {"position": 9,             the position that the figure shows as it is sent
+                "tokens": 14,              P, how many positions there are; positions are 0 .. P-1
+                "axes": ["x", "y"],        axes whose coordinate is a token position (may be empty)
+                "hover": ["y", "x"],       axes that name the tokens under the mouse (may be empty)
+                "pick": [PICK, ...]},      what to exchange when another position is selected (may be empty)
+     "dark": {"#0072b2": "#56b4e9", ...}}  colour on a light page -> colour on a dark page
+
+A PICK is one of two, told apart by which key it has:
+
+    {"trace": 0, "attr": "y", "values": VALUES}           data[0].y = VALUES[p]
+    {"target": "yaxis.ticktext", "values": VALUES}        layout.yaxis.ticktext = VALUES[p]
+
+`attr` and `target` are dotted paths of keys ("y", "marker.color", "title.text", "yaxis.ticktext"), the first inside
+data[trace], the second inside layout. VALUES has P entries, one for each position, and arrives as one of two:
+
+* a list: VALUES[p] is what to set (a string, a number or a list of them);
+* plotly's typed array {"dtype": "f4", "bdata": base64, "shape": "P, n"} (little endian, row after row): VALUES[p] is
+  the n numbers from p * n on; without "shape" it is P numbers and VALUES[p] is one. dtype is f4, f8, i1, u1, i2, u2, i4
+  or u4. A NaN is a gap: nothing is drawn there, never a 0. Plotly decodes such arrays in data, but not inside `meta`.
+
+What the page does:
+
+* select p: apply every pick, draw the band, call Plotly.react with the same data and layout objects. Applying the picks
+  for `position` changes nothing: the figure is sent with them applied.
+* band: on each axis a of `axes` a rectangle from p - 0.5 to p + 0.5 (an outline for the hovered token). For "x":
+  {type: "rect", xref: "x", x0: p - 0.5, x1: p + 0.5, yref: "paper", y0: 0, y1: 1}; for "y" the other way round.
+  The figures never set `layout.shapes`: it belongs to the page, which may overwrite it.
+* hover: at plotly_hover, for each axis a of `hover`, token = Math.round(event.points[0][a]). The first axis names the
+  token that looks or is measured, a second one the token looked at. Without `hover` the points are no tokens.
+* dark page: before JSON.parse, text.replace(/#[0-9a-f]{6}/g, c => dark[c] ?? c) once; keep the text, so that going back
+  to light is parsing it again. Colours are lower-case and `literal` keeps them out of labels, so no user text changes.
+* ink: figures set no text colour. The page sets layout.font.color (ink) and layout.hoverlabel = {bgcolor: card,
+  bordercolor: line, font: {color: ink}}; backgrounds are transparent. `layout.height` is set, the width is not.
+* narrow page (optional): a token axis has tickvals and ticktext of at most 40 tokens, evenly spaced. Where fewer fit,
+  keep every k-th of both. Hover still names every token, because the axis' `labelalias` holds them all.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import NDArray
+from plotly.utils import PlotlyJSONEncoder
+
+from .style import DARK, Title, literal
+
+Axis = Literal["x", "y"]
+Values = NDArray[np.floating[Any]] | Sequence[str] | Sequence[Sequence[str]]
+
+
+def pick(trace: int, attr: str, values: Values) -> dict[str, Any]:
+    """At position p, data[trace][attr] becomes values[p]."""
+    return {"trace": trace, "attr": attr, "values": values}
+
+
+def pick_layout(target: str, values: Values) -> dict[str, Any]:
+    """At position p, the layout's `target` becomes values[p]."""
+    return {"target": target, "values": values}
+
+
+def title_picks(title: Title) -> list[dict[str, Any]]:
+    """None for one title, one pick when there is a title for each position."""
+    return [] if isinstance(title, str) else [pick_layout("title.text", [literal(each) for each in title])]
+
+
+def as_json(figure: go.Figure) -> str:
+    """The figure as the page receives it; NaN outside of typed arrays becomes null.
+
+    Like figure.to_json(), which however writes each `/` of base64 as six characters, to be safe inside a <script>:
+    an eighth more for an attention map.
+    """
+    return json.dumps(figure.to_dict(), cls=PlotlyJSONEncoder, ensure_ascii=False, separators=(",", ":"))
+
+
+def follow(
+    figure: go.Figure,
+    position: int,
+    tokens: int,
+    *,
+    axes: Sequence[Axis] = (),
+    hover: Sequence[Axis] = (),
+    picks: Sequence[Mapping[str, Any]] = (),
+) -> go.Figure:
+    """Write into the figure what the page needs to show another position, and return it.
+
+    Raises: ValueError when a pick does not have one entry for each token.
+    """
+    for each in picks:
+        if len(each["values"]) != tokens:
+            raise ValueError(f"{len(each['values'])} values to pick from, but {tokens} tokens")
+    told = {"position": position, "tokens": tokens, "axes": list(axes), "hover": list(hover), "pick": list(picks)}
+    return figure.update_layout(meta={"follow": told, "dark": DARK})

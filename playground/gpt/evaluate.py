@@ -1,0 +1,27 @@
+"""`python -m playground.gpt.evaluate FOLDER --texts FILE ...`: a model's loss on the documents never trained on."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from .checkpoints import load
+from .data import documents, held_out
+from .tokenizer import tokenizer_for
+from .train import held_out_loss
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m playground.gpt.evaluate", description=__doc__)
+    parser.add_argument("folder", type=Path, help="a model: config.json and model.safetensors")
+    parser.add_argument("--texts", nargs="+", type=Path, required=True, metavar="FILE", help=".txt or .txt.xz")
+    args = parser.parse_args(arguments)
+    model = load(args.folder)
+    words = tokenizer_for(model.config.vocab_size)
+    texts = [words.encode(text) for path in args.texts for text in held_out(documents(path))]
+    sys.stdout.write(f"{held_out_loss(model, texts):.4f} nats per token on {len(texts)} held-out documents\n")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

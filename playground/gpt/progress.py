@@ -1,0 +1,45 @@
+"""One line on a terminal that tells how a training goes; in a file, one line per entry of the loss curve."""
+
+import time
+from datetime import timedelta
+from typing import TextIO
+
+from torch import Tensor
+
+WIDTH, SECONDS_BETWEEN = 24, 0.5
+
+
+class ProgressLine:
+    """Loss, held-out loss, tokens per second and time left, drawn at most twice a second."""
+
+    def __init__(self, stream: TextIO, start: int, steps: int, tokens_per_step: int) -> None:
+        self._stream, self._start, self._steps, self._tokens = stream, start, steps, tokens_per_step
+        self._begun = self._drawn = time.monotonic()
+        self._held_out = ""
+
+    def note(self, step: int, loss: float, held_out: float) -> None:
+        """Remember a held-out loss; where lines cannot be redrawn, write one now."""
+        self._held_out = f"  held-out {held_out:.3f}"
+        if not self._stream.isatty():
+            self._stream.write(self._text(step, loss) + "\n")
+            self._stream.flush()
+
+    def show(self, step: int, loss: Tensor) -> None:
+        """Redraw, if it is time to: only then is the loss waited for."""
+        if self._stream.isatty() and time.monotonic() - self._drawn >= SECONDS_BETWEEN:
+            self._stream.write("\r\x1b[K" + self._text(step, float(loss)))
+            self._stream.flush()
+            self._drawn = time.monotonic()
+
+    def close(self) -> None:
+        if self._stream.isatty():
+            self._stream.write("\n")
+
+    def _text(self, step: int, loss: float) -> str:
+        speed = (step - self._start) / max(1e-9, time.monotonic() - self._begun)  # steps per second
+        bar = "█" * (WIDTH * step // self._steps)
+        left = timedelta(seconds=round((self._steps - step) / max(1e-9, speed)))
+        return (
+            f"{bar:░<{WIDTH}} {step:,}/{self._steps:,}  loss {loss:.3f}{self._held_out}"
+            f"  {speed * self._tokens:,.0f} tokens/s  {left} left"
+        )

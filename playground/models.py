@@ -1,0 +1,166 @@
+"""The models on offer: the bundled one, its untrained twin, the GPT-2 family, an operator's own folder."""
+
+import hashlib
+import os
+import re
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from threading import RLock
+from typing import Any
+
+from playground.errors import DownloadFailed, FileIncomplete, ModelOffline, ModelTooLarge, NotAChoice
+from playground.gpt.checkpoints import load, read_config
+from playground.gpt.config import PRESETS, GPTConfig
+from playground.gpt.model import GPTModel
+from playground.gpt.tokenizer import Tokenizer, tokenizer_for
+from playground.gpt.train import initialise
+
+BUNDLED = Path(__file__).parents[1] / "assets" / "models"
+HUB = {
+    "distilgpt2": "distilbert/distilgpt2",
+    "gpt2": "openai-community/gpt2",
+    "gpt2-medium": "openai-community/gpt2-medium",
+    "gpt2-large": "openai-community/gpt2-large",
+    "gpt2-xl": "openai-community/gpt2-xl",
+}
+FILES = ["config.json", "model.safetensors"]
+KEPT_BYTES = 3 * 2**30  # loaded models beyond the newest are dropped once they hold more
+UNTRAINED_SEED = 0
+
+Progress = Callable[[float, int], None]  # (share done, bytes in all)
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    name: str
+    gpt: GPTModel
+    tokenizer: Tokenizer
+
+    @property
+    def config(self) -> GPTConfig:
+        return self.gpt.config
+
+
+class Models:
+    """Loads each model once and hands the same one to every visitor; nothing in it ever changes."""
+
+    def __init__(self, own: str | None = None, kept_bytes: int = KEPT_BYTES) -> None:
+        self._own, self._kept_bytes = own, kept_bytes
+        self._loaded: OrderedDict[str, Model] = OrderedDict()
+        self._lock = RLock()  # two visitors asking for one model wait for one loading
+
+    @property
+    def names(self) -> list[str]:
+        """What may be asked for; an operator's own model comes first, under its folder's name."""
+        return [*([self.own_name] if self._own else []), "storyteller", "untrained", *HUB]
+
+    @property
+    def own_name(self) -> str:
+        """Without path: visitors see it."""
+        name = Path(self._own or "").resolve().name if Path(self._own or "").is_dir() else (self._own or "")
+        return name if name not in ("storyteller", "untrained", *HUB) else f"own {name}"
+
+    def get(self, name: str, progress: Progress | None = None) -> Model:
+        """The model called `name`.
+
+        Raises: NotAChoice; ModelError when its files cannot be had or are not what they should be.
+        """
+        if name not in self.names:
+            raise NotAChoice(name="model", value=name, choices=", ".join(self.names))
+        with self._lock:
+            if name not in self._loaded:
+                gpt = self._load(name, progress)
+                self._loaded[name] = Model(name, gpt, tokenizer_for(gpt.config.vocab_size))
+            self._loaded.move_to_end(name)
+            while len(self._loaded) > 1 and self._bytes() > self._kept_bytes:
+                self._loaded.popitem(last=False)
+            return self._loaded[name]
+
+    def _bytes(self) -> int:
+        return sum(model.config.weight_bytes for model in self._loaded.values())
+
+    def _load(self, name: str, progress: Progress | None) -> GPTModel:
+        if name == "untrained":
+            config = read_config(BUNDLED / "storyteller")
+            return initialise(GPTModel(config), UNTRAINED_SEED).requires_grad_(False).eval()
+        if name == "storyteller":
+            folder = BUNDLED / name
+        elif self._own and name == self.own_name:
+            folder = Path(self._own) if Path(self._own).is_dir() else from_hub(self._own, progress)
+        else:
+            check_memory(name, PRESETS.get(name))
+            folder = from_hub(HUB[name], progress)
+        check_memory(name, read_config(folder))
+        return load(folder)
+
+
+def check_memory(name: str, config: GPTConfig | None) -> None:
+    """Refuse a model before it is loaded, or even fetched, when it cannot fit. Raises: ModelTooLarge"""
+    free = free_memory()
+    if config is not None and free is not None and config.weight_bytes * 1.3 > free:
+        raise ModelTooLarge(name=name, need=megabytes(config.weight_bytes * 1.3), have=megabytes(free))
+
+
+def free_memory() -> int | None:
+    """Units: bytes; None where the system does not tell."""
+    try:
+        found = re.search(r"MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text())
+    except OSError:
+        return None
+    return int(found.group(1)) * 1024 if found else None
+
+
+def megabytes(count: float) -> str:
+    return f"{count / 1e6:,.0f} MB"
+
+
+def from_hub(repository: str, progress: Progress | None = None) -> Path:
+    """The folder with a hub repository's two files: from the local cache, else downloaded and checked.
+
+    Raises: ModelOffline without network; DownloadFailed when the hub answers something else; FileIncomplete
+    """
+    from huggingface_hub import snapshot_download  # here, since it takes a second that most starts do not need
+    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError, OfflineModeIsEnabled
+
+    def fetch(**how: Any) -> Path:
+        return Path(snapshot_download(repository, allow_patterns=FILES, **how))
+
+    try:
+        folder = fetch(local_files_only=True)
+        if all((folder / name).exists() for name in FILES):
+            return folder
+    except LocalEntryNotFoundError:
+        pass
+    try:
+        folder = fetch(tqdm_class=_reporting(progress) if progress else None)
+    except (LocalEntryNotFoundError, OfflineModeIsEnabled, ConnectionError, OSError) as error:
+        if isinstance(error, HfHubHTTPError):
+            raise DownloadFailed(name=repository, reason=type(error).__name__) from error
+        raise ModelOffline(name=repository) from error
+    check_digest(folder / "model.safetensors")
+    return folder
+
+
+def check_digest(file: Path) -> None:
+    """The hub's cache names a large file by its SHA-256; a download that differs is refused. Raises: FileIncomplete"""
+    name = file.resolve().name
+    if not re.fullmatch(r"[0-9a-f]{64}", name):
+        return
+    with file.open("rb") as opened:
+        if hashlib.file_digest(opened, "sha256").hexdigest() != name:
+            os.remove(file.resolve())
+            raise FileIncomplete(file=file.name)
+
+
+def _reporting(progress: Progress) -> Any:
+    """A progress bar, as the hub's downloader wants one, that tells `progress` instead of the terminal."""
+    from huggingface_hub.utils import tqdm  # type: ignore[attr-defined]
+
+    class Reporting(tqdm):  # type: ignore[misc, valid-type]
+        def display(self, *_: Any, **__: Any) -> None:
+            if self.total and self.unit == "B":
+                progress(self.n / self.total, int(self.total))
+
+    return Reporting

@@ -1,0 +1,99 @@
+"""Ask the model once, look many times: a request and the run that answers it."""
+
+import os
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from threading import Lock
+
+import torch
+
+from playground.errors import MemoryLimit, PromptEmpty, PromptTooLong
+from playground.gpt.ablation import NOTHING_OFF, Ablation
+from playground.gpt.sampling import Sampling, choose, stages
+from playground.gpt.trace import Trace
+from playground.models import Model, megabytes
+
+MAX_CHARACTERS = 20_000  # of a prompt, counted before it is tokenised
+MAX_RUN_BYTES = int(os.environ.get("PLAYGROUND_RUN_MB", "640")) * 10**6  # largest trace made for one visitor
+KEPT_BYTES = int(os.environ.get("PLAYGROUND_RUNS_MB", "1200")) * 10**6  # all traces kept for those to come back
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Everything that decides a run. Small and hashable: this, not tensors, travels through the page."""
+
+    model: str
+    prompt: str
+    made: tuple[int, ...] = ()  # tokens written after the prompt
+    ablation: Ablation = NOTHING_OFF
+
+    @property
+    def baseline(self) -> "Request":
+        """The same text read with nothing switched off."""
+        return replace(self, ablation=NOTHING_OFF)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One text read by one model. Positions count the whole text; the trace holds those from `start` on."""
+
+    model: Model
+    ids: tuple[int, ...]  # the whole text
+    n_prompt: int  # of them from the prompt, the rest made
+    start: int  # tokens before this one no longer fit the context and were not seen
+    trace: Trace  # of that one text: no B axis
+
+    @property
+    def labels(self) -> list[str]:
+        """One per token of the trace, as shown on axes."""
+        return [self.model.tokenizer.label(token) for token in self.ids[self.start :]]
+
+
+def prompt_ids(model: Model, prompt: str) -> tuple[int, ...]:
+    """Tokens of a prompt. Raises: PromptEmpty, PromptTooLong (in characters)"""
+    if not prompt:
+        raise PromptEmpty()
+    if len(prompt) > MAX_CHARACTERS:
+        raise PromptTooLong(characters=len(prompt), limit=MAX_CHARACTERS)
+    return tuple(model.tokenizer.encode(prompt))
+
+
+class Runs:
+    """Answers requests, keeping the newest runs up to `kept_bytes` of tensors."""
+
+    def __init__(self, model: Callable[[str], Model], kept_bytes: int = KEPT_BYTES) -> None:
+        self.model, self._kept_bytes = model, kept_bytes
+        self._kept: OrderedDict[Request, tuple[Run, int]] = OrderedDict()
+        self._lock = Lock()  # one forward pass at a time: two would only share the same cores
+
+    def __call__(self, request: Request) -> Run:
+        """Raises: InputError, ModelError"""
+        model = self.model(request.model)
+        with self._lock:
+            if request not in self._kept:
+                run = read(model, request)
+                self._kept[request] = run, run.trace.n_bytes()
+            self._kept.move_to_end(request)
+            while len(self._kept) > 1 and sum(size for _, size in self._kept.values()) > self._kept_bytes:
+                self._kept.popitem(last=False)
+            return self._kept[request][0]
+
+
+def read(model: Model, request: Request) -> Run:
+    """One traced forward pass over the text, or over its last `context_length` tokens. Raises: InputError"""
+    prompt = prompt_ids(model, request.prompt)
+    ids = prompt + request.made
+    start = max(0, len(ids) - model.config.context_length)
+    size = model.config.trace_bytes(len(ids) - start)
+    if size > MAX_RUN_BYTES:
+        fits = max(t for t in range(len(ids) - start) if model.config.trace_bytes(t) <= MAX_RUN_BYTES)
+        raise MemoryLimit(tokens=len(ids) - start, limit=fits, need=megabytes(size), have=megabytes(MAX_RUN_BYTES))
+    with torch.inference_mode():
+        trace = model.gpt.trace(torch.tensor([ids[start:]]), request.ablation).row(0)
+    return Run(model, ids, len(prompt), start, trace)
+
+
+def next_token(run: Run, sampling: Sampling, seed: int) -> int:
+    """The token to write after a run's text: from the logits already traced, so without a forward pass."""
+    return choose(stages(run.trace.logits[-1], sampling), sampling, seed, len(run.ids))

@@ -1,0 +1,181 @@
+"""The whole page: what is asked at the left, the token strip on top, the tabs that look at the answer below."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import gradio as gr
+
+from playground.models import Model, Models
+from playground.runs import Request, Runs
+from playground.text import labels, say
+
+from . import api, attention, norms, residual, view
+from .answers import Answers, Choice, shape
+from .components import Component, alert, bars, player, switches
+from .session import Session
+from .wiring import Wiring
+
+PROMPT = "Once upon a time, there was a little fox"
+NEW_TOKENS = 20
+TABS = (attention, norms, residual)
+PROGRESS = gr.Progress()
+
+
+@dataclass(frozen=True, slots=True)
+class Controls:
+    """What a visitor can ask with."""
+
+    prompt: gr.Textbox
+    run: gr.Button
+    model: gr.Dropdown
+    count: gr.Slider
+    how: list[Any]  # choosing, temperature, top_k, top_p, seed
+    switches: Component
+    player: Component
+    bars: Component
+
+
+def build(models: Models, runs: Runs, model: str, lang: str) -> gr.Blocks:
+    """The page, showing a finished run of `model` before anybody asks. Raises: ModelError"""
+    answers = Answers(models, runs)
+    first = answers.write(Request(model, PROMPT), Choice(), NEW_TOKENS)
+    with gr.Blocks(title="GPT Playground", analytics_enabled=False) as page:
+        session, tab = gr.State(Session(first)), gr.State(attention.TAB)
+        with gr.Row(elem_id="header"):
+            title = gr.HTML(elem_id="title", apply_default_css=False)
+            choices = [("中文", "zh"), ("English", "en")]
+            language = gr.Radio(choices, value=lang, show_label=False, container=False, elem_id="language")
+            theme = gr.Button("", size="sm", elem_id="theme", min_width=96)
+        wiring = Wiring(runs, session, language, tab, alert())
+        wiring.fitted(title, heading)
+        wiring.worded(theme, "page.theme")
+        with gr.Row(elem_id="main"):
+            with gr.Column(elem_id="side", scale=0, min_width=280):
+                asked = build_side(wiring, models, first)
+            with gr.Column(elem_id="stage", scale=1, min_width=320):
+                value = answers.shown(first, Choice(), at=runs(first).n_prompt - 1)
+                strip = player(value, view.stop_words())
+                with gr.Row(elem_id="cols"):
+                    with gr.Column(scale=0, min_width=300, elem_id="left"):
+                        next_bars = bars()
+                    with gr.Column(scale=1, min_width=320, elem_id="right"):
+                        tabs = gr.Tabs(selected=attention.TAB, elem_id="tabs")
+                        with tabs:
+                            opened = {part.TAB: part.build(wiring) for part in TABS}
+        controls = Controls(*asked, strip, next_bars)
+        wire_run(wiring, answers, controls)
+        wire_model(wiring, answers, controls)
+        wire_page(page, wiring, answers, controls, first, tabs, opened)
+        theme.click(None, None, None, js="() => { playground.toggleDark(); return []; }")
+        wiring.connect(strip.seen)
+        wiring.begin(Session(first), lang, attention.TAB)
+        api.publish(answers)
+    return page
+
+
+def heading(_: Model, lang: str) -> dict[str, Any]:
+    return {"value": f"<h1>{say(lang, 'page.title')} <small>{say(lang, 'page.subtitle')}</small></h1>"}
+
+
+def about(model: Model, lang: str) -> dict[str, Any]:
+    kind = {"storyteller": "bundled", "untrained": "untrained"}.get(model.name, "other")
+    config = model.config
+    counts = {"parameters": f"{config.n_parameters:,}", "vocab": f"{config.vocab_size:,}", "width": config.emb_dim}
+    sizes = {"layers": config.n_layers, "heads": config.n_heads, "context": f"{config.context_length:,}"}
+    return {"info": say(lang, f"page.about_{kind}", name=model.name, **sizes, **counts), **labels(lang, "page.model")}
+
+
+def choosing(_: Model, lang: str) -> dict[str, Any]:
+    choices = [(say(lang, f"page.choosing_{how}"), how) for how in ("greedy", "sample")]
+    return {**labels(lang, "page.choosing"), "choices": choices}
+
+
+def build_side(wiring: Wiring, models: Models, first: Request) -> list[Any]:
+    """The first six of Controls."""
+    worded, fitted = wiring.worded, wiring.fitted
+    prompt = worded(gr.Textbox(PROMPT, lines=1, max_lines=6, elem_id="prompt"), "page.prompt")
+    run = worded(gr.Button("", variant="primary", elem_id="run"), "page.run")
+    model = fitted(gr.Dropdown(models.names, value=first.model, elem_id="model"), about)
+    with worded(gr.Accordion(open=False, elem_id="settings"), "page.more_settings"):
+        how = [
+            fitted(gr.Radio(["greedy", "sample"], value="greedy", elem_id="choosing"), choosing),
+            worded(gr.Slider(0.05, 2, 0.8, step=0.05, elem_id="temperature"), "page.temperature"),
+            worded(gr.Number(40, precision=0, elem_id="top-k"), "page.top_k"),
+            worded(gr.Slider(0.05, 1, 1, step=0.05, elem_id="top-p"), "page.top_p"),
+            worded(gr.Number(0, precision=0, elem_id="seed"), "page.seed"),
+        ]
+        count = worded(gr.Slider(0, 100, NEW_TOKENS, step=1, elem_id="new-tokens"), "page.new_tokens")
+    return [prompt, run, model, count, how, switches(shape(models.get(first.model), first.ablation))]
+
+
+def wire_run(wiring: Wiring, answers: Answers, controls: Controls) -> None:
+    """A new run, one token more, other switches, a guess."""
+    session, how, on = wiring.session, controls.how, wiring.on
+
+    def need(event: gr.EventData, session: Session, *how: Any) -> Any:
+        return answers.need(session, getattr(event, "text", None), getattr(event, "from", None), *how)
+
+    def flip(event: gr.EventData, session: Session, *how: Any) -> Any:
+        return answers.flip(session, getattr(event, "off", None), *how)
+
+    def ask(event: gr.EventData, session: Session) -> Any:
+        return answers.ask(session, getattr(event, "text", None), getattr(event, "at", None))
+
+    begin = [controls.run.click, controls.prompt.submit]
+    on(begin, answers.run, [session, controls.prompt, controls.count, *how], [controls.player])
+    on([controls.player.need], need, [session, *how], [controls.player], trigger_mode="multiple")
+    on([controls.switches.flip], flip, [session, *how], [controls.player], trigger_mode="always_last")
+    on([controls.bars.ask], ask, [session], [controls.bars], trigger_mode="always_last")
+
+
+def wire_model(wiring: Wiring, answers: Answers, controls: Controls) -> None:
+    """Another model, with a progress bar while it downloads; what cannot be had leaves everything as it is."""
+
+    def change(session: Session, lang: str, name: Any, prompt: Any, count: Any, choosing: Any, temperature: Any,
+               top_k: Any, top_p: Any, seed: Any, progress: gr.Progress = PROGRESS) -> list[Any]:  # fmt: skip
+        def report(share: float, total: int) -> None:
+            size = f"{total / 1e6:,.0f} MB"
+            progress(share, desc=say(lang, "notices.downloading", name=name, share=f"{share:.0%}", size=size))
+
+        how = (choosing, temperature, top_k, top_p, seed)
+        shown = answers.change_model(session, name, prompt, count, report, *how)
+        model = answers.models.get(name)
+        return [shown, shape(model, session.request.ablation), *wiring.dress(lang, model)]
+
+    asked = [controls.model, controls.prompt, controls.count, *controls.how]
+    changed = wiring.on(
+        [controls.model.input],
+        change,
+        [wiring.session, wiring.lang, *asked],
+        [controls.player, controls.switches, *wiring.dressed],
+        show_progress="full",
+        show_progress_on=[controls.model],
+    )
+    changed.then(lambda session: session.request.model, wiring.session, controls.model,
+                 show_progress="hidden", api_visibility="private")  # fmt: skip
+
+
+def wire_page(page: gr.Blocks, wiring: Wiring, answers: Answers, controls: Controls, first: Request, tabs: gr.Tabs,
+              opened: dict[str, gr.Tab]) -> None:  # fmt: skip
+    """The language, the open tab, and what the URL restores."""
+    wiring.lang.change(None, wiring.lang, None, js="(lang) => { playground.setLanguage(lang); return []; }")
+    for name, tab in opened.items():
+        js = f"() => {{ playground.look({{ tab: '{name}' }}); return []; }}"
+        tab.select(lambda name=name: name, None, wiring.tab, js=js, show_progress="hidden", api_visibility="private")
+
+    def restore(lang: str, session: Session, visit: gr.Request) -> list[Any]:
+        query = dict(visit.query_params)
+        tab = query.get("tab") if query.get("tab") in opened else attention.TAB
+        request, choice, at = answers.restore(query, first)
+        model = answers.models.get(request.model)
+        session.request = request
+        sampling, start = choice.sampling, gr.skip()
+        how = ["greedy", start, start, start, start]
+        if sampling.temperature:
+            how = ["sample", sampling.temperature, sampling.top_k or 0, sampling.top_p or 1, choice.seed]
+        shown = [answers.shown(request, choice, at=at), shape(model, request.ablation)]
+        return [lang, request.prompt, model.name, *how, *shown, gr.Tabs(selected=tab), tab, *wiring.dress(lang, model)]
+
+    filled = [wiring.lang, controls.prompt, controls.model, *controls.how, controls.player, controls.switches, tabs]
+    wiring.on([page.load], restore, [wiring.lang, wiring.session], [*filled, wiring.tab, *wiring.dressed],
+              js="(lang, session) => [playground.language(), session]")  # fmt: skip

@@ -1,0 +1,123 @@
+"""The residual and ablation tab: the stream through the blocks, and what the switches did to the prediction."""
+
+from typing import Any
+
+import gradio as gr
+
+from playground.analysis import (
+    contribution_norms,
+    kl_divergence,
+    residual_difference,
+    stream,
+    stream_norms,
+    top_tokens,
+)
+from playground.figures import stream as pictures
+from playground.figures.bars import BeforeAfterWords, before_after
+from playground.gpt.ablation import Ablation
+from playground.text import say
+
+from .components import Figure, Picture
+from .wiring import Look, Wiring
+
+TAB = "residual"
+SHOWN = 8
+
+
+def place(name: str, lang: str) -> str:
+    """`attention.3` as people read it."""
+    if name == "embedding":
+        return say(lang, "residual.embedding")
+    sublayer, layer = name.split(".")
+    return say(lang, f"residual.short_{sublayer}", layer=layer)
+
+
+def draw_stream(look: Look) -> Picture:
+    norms, tokens = stream_norms(look.run.trace), look.run.labels
+    names = [place(name, look.lang) for name, _ in stream(look.run.trace)]
+    words = pictures.StreamWords(
+        title=say(look.lang, "residual.stream"),
+        **{name: say(look.lang, f"residual.{name}") for name in ("depth", "norm", "current", "baseline")},
+    )
+    baseline = stream_norms(look.base.trace).numpy() if look.is_ablated else None
+    figure = pictures.stream_norms(norms.numpy(), names, words, len(tokens) - 1, baseline)
+    final = look.run.trace.final_norm.after.norm(dim=-1)
+    notes = [
+        say(look.lang, "residual.stream_note", token=token, first=f"{norms[0, i]:.3f}", last=f"{norms[-1, i]:.3f}", final=f"{final[i]:.3f}")
+        for i, token in enumerate(tokens)
+    ]
+    return Picture(figure, notes)
+
+
+def draw_contributions(look: Look) -> Picture:
+    norms, tokens = contribution_norms(look.run.trace), look.run.labels
+    names = [place(name, look.lang) for name, _ in stream(look.run.trace)][1:]
+    words = pictures.ContributionWords(
+        title=say(look.lang, "residual.contributions"),
+        **{name: say(look.lang, f"residual.{name}") for name in ("sublayer", "norm", "attention", "feed_forward", "off")},
+    )
+    baseline = contribution_norms(look.base.trace).numpy() if look.is_ablated else None
+    figure = pictures.contributions(norms.numpy(), names, words, len(tokens) - 1, baseline)
+    most, least = norms.max(0), norms.min(0)
+    notes = [
+        say(
+            look.lang, "residual.contributions_note", token=token,
+            most=names[most.indices[i]], high=f"{most.values[i]:.3f}", least=names[least.indices[i]], low=f"{least.values[i]:.3f}",
+        )
+        for i, token in enumerate(tokens)
+    ]  # fmt: skip
+    return Picture(figure, notes)
+
+
+def draw_prediction(look: Look) -> Picture:
+    """The likeliest tokens before, with their probabilities before and after."""
+    before, after = look.base.trace.logits, look.run.trace.logits
+    tokens, label = look.run.labels, look.run.model.tokenizer.label
+    top, now = top_tokens(before, SHOWN), top_tokens(after, 1)
+    probabilities = after.softmax(-1).gather(-1, top.ids)
+    names = [[label(token) for token in row] for row in top.ids.tolist()]
+    words = BeforeAfterWords(
+        title=say(look.lang, "residual.prediction"),
+        **{name: say(look.lang, f"residual.{name}") for name in ("probability", "before", "after")},
+    )
+    figure = before_after(top.probabilities.numpy(), probabilities.numpy(), names, words, len(tokens) - 1)
+    if not look.is_ablated:
+        return Picture(figure, [say(look.lang, "residual.prediction_same")] * len(tokens))
+    kl = kl_divergence(before, after).tolist()
+    notes = [
+        say(
+            look.lang, "residual.prediction_note", token=token, kl=f"{kl[i]:.4f}",
+            before=names[i][0], p_before=f"{top.probabilities[i, 0]:.3f}",
+            after=label(int(now.ids[i, 0])), p_after=f"{now.probabilities[i, 0]:.3f}",
+        )
+        for i, token in enumerate(tokens)
+    ]  # fmt: skip
+    return Picture(figure, notes)
+
+
+def draw_identity(look: Look) -> dict[str, Any]:
+    """The residual identity as measured on this very run."""
+    difference, ablation = residual_difference(look.run.trace), look.request.ablation
+    silent = Ablation.all_sublayers(look.run.model.config.n_layers)
+    closed = ablation.attention >= silent.attention and ablation.feed_forward >= silent.feed_forward
+    key = "identity_broken" if ablation.residuals else "identity_holds" if closed else "identity_open"
+    shown = "0" if difference == 0 else f"{difference:.6g}"
+    return {"text": say(look.lang, f"residual.{key}", difference=shown), "kind": key, "difference": difference}
+
+
+def build(wiring: Wiring) -> gr.Tab:
+    tab: gr.Tab = wiring.worded(gr.Tab(id=TAB, elem_id="tab-residual"), "residual.tab")
+    with tab:
+        identity = gr.HTML(html_template='<p class="identity ${value.kind}" data-difference="${value.difference}">${value.text}</p>', value={"text": "", "kind": "", "difference": ""}, elem_id="identity", apply_default_css=False)
+        with gr.Row(elem_classes="beside"):
+            with gr.Column(scale=1, min_width=300):
+                prediction = Figure("prediction")
+            with gr.Column(scale=1, min_width=300):
+                path = Figure("stream")
+        added = Figure("contributions")
+        wiring.fitted(gr.Markdown(elem_classes="help"), lambda _, lang: {"value": say(lang, "residual.help")})
+    wiring.show(TAB, draw_identity, identity)
+    wiring.show(TAB, draw_prediction, prediction)
+    wiring.show(TAB, draw_stream, path)
+    wiring.show(TAB, draw_contributions, added)
+    return tab

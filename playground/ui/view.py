@@ -1,0 +1,153 @@
+"""What the player holds of a run: for every position the likeliest next tokens, as plain JSON."""
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any
+
+from playground.analysis import kl_divergence, rank, top_tokens
+from playground.gpt.ablation import NOTHING_OFF
+from playground.gpt.sampling import Sampling
+from playground.models import megabytes
+from playground.runs import MAX_RUN_BYTES, Request, Run
+from playground.text import LANGUAGES, say, under
+
+SHOWN = 10  # tokens drawn as bars
+MAX_NEW_TOKENS = 200
+LOOP = 8  # a text that ends in one token, or one short phrase, said again for so long is going round
+
+
+def text_id(request: Request) -> str:
+    """Names everything but the tokens written so far: what makes two views parts of one text."""
+    named = repr((request.model, request.prompt, request.ablation.words()))
+    return hashlib.sha256(named.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def steps(run: Run, base: Run | None, first: int) -> list[dict[str, Any]]:
+    """For every position from `first` on (counted in the trace): the top tokens, and which one the text took.
+
+    `base` is the run of the same text with nothing off, when something is: then also what it predicted,
+    and the KL divergence from it.
+    """
+    logits = run.trace.logits[first:]
+    top = top_tokens(logits, SHOWN)
+    was = top_tokens(base.trace.logits[first:], SHOWN) if base else None
+    kl = kl_divergence(base.trace.logits[first:], logits).tolist() if base else None
+    label = run.model.tokenizer.label
+    rows: list[dict[str, Any]] = []
+    for i in range(len(logits)):
+        place = run.start + first + i + 1
+        row: dict[str, Any] = {"top": _row(top, i, label)}
+        if place < len(run.ids):
+            chosen = run.ids[place]
+            probability = float(logits[i].softmax(-1)[chosen])
+            row["chosen"] = [chosen, label(chosen), probability, float(logits[i, chosen]), rank(logits[i], chosen)]
+        if was is not None and kl is not None:
+            row["was"], row["kl"] = _row(was, i, label), kl[i]
+        rows.append(row)
+    return rows
+
+
+def _row(top: Any, i: int, label: Any) -> list[Any]:
+    columns = top.ids[i].tolist(), top.probabilities[i].tolist(), top.logits[i].tolist()
+    return [[token, label(token), probability, logit] for token, probability, logit in zip(*columns, strict=True)]
+
+
+def whole(
+    request: Request, run: Run, base: Run | None, sampling: Sampling, query: dict[str, Any], **more: Any
+) -> dict[str, Any]:
+    """Everything the player shows of a run. `more` may hold `at` (select this position) and `goal` (write so many)."""
+    return {**_common(request, run, sampling, query), **_part(run, base, run.start), **more}
+
+
+def grown(
+    request: Request, run: Run, base: Run | None, sampling: Sampling, query: dict[str, Any], known: int
+) -> dict[str, Any]:
+    """What is new since `known` tokens were shown; the last position shown then is sent again, as it now has a choice."""
+    if run.start:  # the window moved, and every row with it
+        return whole(request, run, base, sampling, query, at=len(run.ids) - 1)
+    return {**_common(request, run, sampling, query), **_part(run, base, known)}
+
+
+def _common(request: Request, run: Run, sampling: Sampling, query: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "text": text_id(request),
+        "start": run.start,
+        "n_prompt": run.n_prompt,
+        "vocab_size": run.model.config.vocab_size,
+        "greedy": sampling.temperature == 0,
+        "stop": stop(run),
+        "notices": {lang: notices(lang, request, run, sampling) for lang in LANGUAGES},
+        "query": query,
+    }
+
+
+def _part(run: Run, base: Run | None, known: int) -> dict[str, Any]:
+    shown = run.ids[run.start :]
+    groups = [
+        [run.start + first, run.start + last, run.model.tokenizer.decode(shown[first : last + 1])]
+        for first, last in run.model.tokenizer.characters(shown)
+        if last > first and run.start + last >= known
+    ]
+    first = max(0, known - run.start - 1)
+    return {"from": known, "labels": run.labels[known - run.start :], "groups": groups, "steps": steps(run, base, first)}
+
+
+def stop(run: Run) -> str | None:
+    """Why no further token can be written, as the key of a sentence; None while one can."""
+    made = len(run.ids) - run.n_prompt
+    if made and run.ids[-1] == run.model.config.end_of_text:
+        return "end_of_text"
+    if made >= MAX_NEW_TOKENS:
+        return "limit"
+    window = min(len(run.ids) + 1, run.model.config.context_length)
+    return "memory" if run.model.config.trace_bytes(window) > MAX_RUN_BYTES else None
+
+
+def stop_words() -> dict[str, dict[str, str]]:
+    """The player's sentences with the limits that this server has."""
+    limits = {"stop_limit": {"limit": MAX_NEW_TOKENS}, "stop_memory": {"limit": megabytes(MAX_RUN_BYTES)}}
+    return {
+        lang: {key: say(lang, f"player.{key}", **limits.get(key, {})) for key in under(lang, "player")}
+        for lang in LANGUAGES
+    }
+
+
+def notices(lang: str, request: Request, run: Run, sampling: Sampling) -> list[str]:
+    """What a reader should know about this run: nothing is dropped, replaced or repeated in silence."""
+    found = []
+    if run.start:
+        limit = run.model.config.context_length
+        found.append(say(lang, "notices.dropped", tokens=len(run.ids), limit=limit, dropped=run.start))
+    lone = sum(0xD800 <= ord(character) <= 0xDFFF for character in request.prompt)
+    if lone:
+        found.append(say(lang, "notices.repaired", count=lone))
+    if request.prompt.endswith(" ") and not request.prompt.isspace():
+        found.append(say(lang, "notices.trailing_space"))
+    if sampling.temperature == 0 and goes_round(request.made):
+        found.append(say(lang, "notices.loops"))
+    return found
+
+
+def goes_round(made: Sequence[int]) -> bool:
+    """Whether the last tokens are one phrase of up to LOOP tokens, said at least three times (LOOP tokens or more)."""
+    for period in range(1, LOOP + 1):
+        length = max(3 * period, LOOP)
+        tail = made[-length:]
+        if len(tail) == length and all(tail[i] == tail[i - period] for i in range(period, length)):
+            return True
+    return False
+
+
+def query(request: Request, sampling: Sampling, seed: int) -> dict[str, Any]:
+    """The part of the URL that says what was computed; what is as by default is left out."""
+    sampled = sampling.temperature != 0
+    return {
+        "model": request.model,
+        "prompt": request.prompt,
+        "n": len(request.made),
+        "off": ",".join(request.ablation.words()) if request.ablation != NOTHING_OFF else None,
+        "temperature": sampling.temperature if sampled else None,
+        "top_k": sampling.top_k if sampled else None,
+        "top_p": sampling.top_p if sampled else None,
+        "seed": seed if sampled else None,
+    }

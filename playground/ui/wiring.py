@@ -1,0 +1,142 @@
+"""What every tab does alike: show pictures of the current run, speak two languages, refuse in a sentence."""
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import gradio as gr
+
+from playground.errors import PlaygroundError
+from playground.models import Model
+from playground.runs import Request, Run, Runs
+from playground.text import LANGUAGES, labels, say_error
+
+from .components import Component
+from .session import Session
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What a `draw` is given: the run, the run of the same text with nothing off (or the same), the language."""
+
+    request: Request
+    run: Run
+    base: Run
+    lang: str
+
+    @property
+    def is_ablated(self) -> bool:
+        return self.run is not self.base
+
+
+Draw = Callable[..., Any]  # draw(look, *values of its controls) -> what its component shows
+Fit = Callable[[Model, str], dict[str, Any]]  # (model, language) -> a control's arguments
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    tab: str
+    draw: Draw
+    component: Component
+    controls: Sequence[Any]
+
+
+class Wiring:
+    """Collects, while the page is built, what has words and what has pictures; `connect` makes the events."""
+
+    def __init__(self, runs: Runs, session: gr.State, lang: gr.Radio, tab: gr.State, alert: Component) -> None:
+        self.runs, self.session, self.lang, self.tab, self.alert = runs, session, lang, tab, alert
+        self._fitted: list[tuple[Any, Fit]] = []
+        self._shown: list[Shown] = []
+
+    def worded(self, control: Any, key: str) -> Any:
+        """Give `control` the texts under `key`, in whichever language is chosen."""
+        return self.fitted(control, lambda _, lang: labels(lang, key))
+
+    def fitted(self, control: Any, fit: Fit) -> Any:
+        """Give `control` what depends on the model and the language."""
+        self._fitted.append((control, fit))
+        return control
+
+    def show(self, tab: str, draw: Draw, component: Component, controls: Sequence[Any] = ()) -> None:
+        """Draw `component` as draw(look, *values) whenever its tab is open and something it shows changed."""
+        self._shown.append(Shown(tab, draw, component, controls))
+
+    @property
+    def dressed(self) -> list[Any]:
+        """The controls that `dress` dresses, in its order."""
+        return [control for control, _ in self._fitted]
+
+    def dress(self, lang: str, model: Model) -> list[Any]:
+        """Words and choices of every control."""
+        return [type(control)(**fit(model, lang)) for control, fit in self._fitted]
+
+    @property
+    def pictures(self) -> list[Component]:
+        return [shown.component for shown in self._shown]
+
+    def draw(self, session: Session, lang: str, tab: str, *values: Any) -> list[Any]:
+        """Every picture of the open tab; the others keep what they have."""
+        request = session.request
+        run = self.runs(request)
+        look = Look(request, run, run if request == request.baseline else self.runs(request.baseline), lang)
+        left = list(values)
+        drawn = []
+        for shown in self._shown:
+            own, left = left[: len(shown.controls)], left[len(shown.controls) :]
+            drawn.append(shown.draw(look, *own) if shown.tab == tab else gr.skip())
+        return drawn
+
+    def connect(self, seen: Any) -> None:
+        """Call last: redraw when a new run was `seen`, or the language, the tab or a control changed; relabel."""
+        controls = [control for shown in self._shown for control in shown.controls]
+        changes = [item.change for item in dict.fromkeys([self.tab, self.lang, *controls])]
+        inputs = [self.session, self.lang, self.tab, *controls]
+        self.on([seen, *changes], self.draw, inputs, self.pictures, trigger_mode="always_last")
+
+        def relabel(lang: str, session: Session) -> list[Any]:
+            return self.dress(lang, self.runs.model(session.request.model))
+
+        self.on([self.lang.change], relabel, [self.lang, self.session], self.dressed)
+
+    def begin(self, session: Session, lang: str, tab: str) -> None:
+        """Word every control and draw the open tab before anybody visits, so that the page arrives complete."""
+        for control, fit in self._fitted:
+            for name, value in fit(self.runs.model(session.request.model), lang).items():
+                setattr(control, name, value)
+        values = [control.value for shown in self._shown for control in shown.controls]
+        drawn = self.draw(session, lang, tab, *values)
+        for shown, picture in zip(self._shown, drawn, strict=True):
+            if shown.tab == tab:
+                shown.component.value = shown.component.postprocess(picture)
+
+    def on(
+        self, triggers: Sequence[Any], fn: Callable[..., Any], inputs: Sequence[Any], outputs: Sequence[Any], **how: Any
+    ) -> Any:
+        """An event that nobody outside may name, whose refusals appear as one sentence and change nothing else."""
+        how = {"show_progress": "hidden", "api_visibility": "private", **how}
+        asked = guarded(fn, len(outputs)), list(inputs), [*outputs, self.alert]
+        ours = [trigger for trigger in triggers if isinstance(trigger, partial)]  # events of Component, unknown to gr.on
+        others = [trigger for trigger in triggers if trigger not in ours]
+        made = [trigger(*asked, **how) for trigger in ours] + ([gr.on(others, *asked, **how)] if others else [])
+        return made[-1]
+
+
+def guarded(fn: Callable[..., Any], n_outputs: int) -> Callable[..., Any]:
+    """`fn` with one more output: why it refused, or None. Its own outputs then stay as they are."""
+
+    def call(*values: Any) -> list[Any]:
+        try:
+            result = fn(*values)
+        except PlaygroundError as error:
+            said = {lang: say_error(lang, error) for lang in LANGUAGES}
+            return [*([gr.skip()] * n_outputs), said]
+        return [*(result if isinstance(result, list) else [result]), None]
+
+    # Gradio reads the signature to pass the event, the visitor's request and the progress bar.
+    call.__signature__ = inspect.signature(fn)  # type: ignore[attr-defined]
+    call.__annotations__ = fn.__annotations__
+    call.__name__ = getattr(fn, "__name__", "call")
+    return call

@@ -1,0 +1,173 @@
+"""A part that is off adds exactly nothing, everything else stays as it was, and nobody else notices."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import Tensor
+from torch.testing import assert_close
+
+import fixture
+from playground.errors import UnknownSwitch
+from playground.gpt.ablation import NOTHING_OFF, WHAT_IFS, Ablation, parse
+from playground.gpt.generate import generate
+from playground.gpt.model import GPTModel
+
+IDS = torch.tensor([[1, 5, 2, 2, 9, 0, 7]])
+PROMPT = torch.tensor([fixture.PROMPT])
+ATTENTION_0 = Ablation(attention=frozenset({0}))
+
+
+def last(model: GPTModel, ablation: Ablation) -> Tensor:
+    return model(PROMPT, ablation)[0, -1]
+
+
+def written(model: GPTModel, ablation: Ablation, tokens: int) -> list[int]:
+    return [step.token for step in generate(model, fixture.PROMPT, tokens, ablation=ablation)]
+
+
+def close(found: Tensor, expected: list[float]) -> None:
+    assert_close(found, torch.tensor(expected), rtol=0, atol=1e-4)
+
+
+@pytest.mark.parametrize("ablation", fixture.ABLATIONS[1:], ids=fixture.shown)
+def test_every_switch_changes_the_answer(small, ablation):
+    assert not torch.allclose(small(IDS, ablation), small(IDS), atol=1e-3)
+
+
+def test_with_every_sublayer_off_the_last_block_hands_on_what_entered_the_first(fix_a):
+    trace = fix_a.trace(PROMPT, Ablation.all_sublayers(3))
+    assert torch.equal(trace.blocks[-1].after, trace.blocks[0].before)
+    assert all(not block.attention.out.any() and not block.feed_forward.out.any() for block in trace.blocks)
+
+
+@pytest.mark.parametrize("layer", [0, 1, 2])
+def test_all_heads_off_leaves_the_output_bias_alone(small, layer):
+    heads = frozenset({(layer, 0), (layer, 1)})
+    block = small.trace(IDS, Ablation(heads=heads)).blocks[layer]
+    assert_close(block.attention.out, small.blocks[layer].attention.out.bias.expand(1, 7, 8))
+
+
+def test_without_residuals_a_block_hands_on_only_what_it_computed(small):
+    for block in small.trace(IDS, Ablation(residuals=True)).blocks:
+        assert torch.equal(block.middle, block.attention.out)
+        assert torch.equal(block.after, block.feed_forward.out)
+
+
+def test_without_norms_sublayers_read_the_stream_itself(small):
+    trace = small.trace(IDS, Ablation(norms=True))
+    assert all(torch.equal(block.norm_1.after, block.before) for block in trace.blocks)
+    assert torch.equal(trace.final_norm.after, trace.blocks[-1].after)
+
+
+def test_without_positions_the_same_token_enters_the_same_way_everywhere(small):
+    before = small.trace(IDS, Ablation(positions=True)).blocks[0].before
+    assert torch.equal(before[0, 2], before[0, 3])  # both are token 2
+
+
+def test_without_scaling_scores_grow_by_the_root_of_the_head_width(small):
+    scores = [
+        small.trace(IDS, ablation).blocks[0].attention.scores for ablation in (NOTHING_OFF, Ablation(scaling=True))
+    ]
+    assert_close(scores[1], scores[0] * 2)  # heads are 4 wide
+
+
+def test_without_the_causal_mask_every_token_looks_at_every_token(small):
+    weights = small.trace(IDS, Ablation(causal_mask=True)).blocks[0].attention.weights
+    assert (weights > 0).all()
+
+
+def test_O_COR_06_without_the_causal_mask(fix_a):
+    logits = last(fix_a, Ablation(causal_mask=True))
+    assert int(logits.argmax()) == 17442
+    close(logits[:3], [-0.671797, 0.019485, -0.575177])
+
+
+def test_O_ABL_01_a_layer_without_its_sublayers_is_the_identity(fix_a):
+    off = Ablation(attention=frozenset({1}), feed_forward=frozenset({1}))
+    trace = fix_a.trace(PROMPT, off)
+    assert torch.equal(trace.blocks[1].after, trace.blocks[0].after)
+    logits = last(fix_a, off)
+    assert int(logits.argmax()) == 4632
+    close(logits[:3], [0.068422, 0.639304, -1.428973])
+    assert written(fix_a, off, 5) == [4632, 32487, 20836, 8982, 8982]
+
+
+@pytest.mark.parametrize(
+    ("ablation", "best", "logits"),
+    [
+        (ATTENTION_0, 33554, [0.960474, 0.316595, -1.057948]),
+        (Ablation(feed_forward=frozenset({0})), 36859, [-0.297558, 0.663869, 0.246342]),
+    ],
+    ids=fixture.shown,
+)
+def test_O_ABL_02_off_means_the_output_bias_too(fix_a, ablation, best, logits):
+    assert int(last(fix_a, ablation).argmax()) == best
+    close(last(fix_a, ablation)[:3], logits)
+
+
+def test_O_ABL_03_only_the_residual_path(fix_a):
+    off = Ablation.all_sublayers(3)
+    trace = fix_a.trace(PROMPT, off).row(0)
+    stream = fix_a.token_embedding.weight[PROMPT[0]] + fix_a.position_embedding.weight[:4]
+    normed = torch.nn.functional.layer_norm(stream, (8,), fix_a.final_norm.scale, fix_a.final_norm.shift)
+    assert_close(trace.logits, normed @ fix_a.token_embedding.weight.T)
+    assert trace.logits.argmax(1).tolist() == [29407, 27212, 4183, 12705]
+    assert written(fix_a, off, 4) == [12705, 17425, 43654, 43654]
+
+
+def test_O_ABL_04_off_and_on_again_leaves_no_trace(fix_a):
+    before = fix_a(PROMPT)
+    for word in ["attention.0", "attention.1", "attention.2", "feed_forward.0", "feed_forward.1", "feed_forward.2"]:
+        fix_a(PROMPT, parse([word], 3, 2))
+        assert torch.equal(fix_a(PROMPT), before)
+    fix_a.trace(PROMPT, Ablation.all_sublayers(3))
+    assert torch.equal(fix_a(PROMPT), before)
+    assert not any(module._forward_hooks or module._forward_pre_hooks for module in fix_a.modules())
+
+
+def test_O_ABL_06_a_head_is_silenced_before_the_output_projection(fix_a):
+    off = last(fix_a, Ablation(heads=frozenset({(1, 0)})))
+    assert int(off.argmax()) == 17442
+    close(off[:3], [-0.701581, 0.371017, 0.193989])
+    assert float((off - last(fix_a, NOTHING_OFF)).abs().max()) == pytest.approx(0.4471, abs=1e-4)
+
+
+@pytest.mark.parametrize("ablation", fixture.ABLATIONS, ids=fixture.shown)
+def test_words_are_read_back(ablation):
+    assert parse(ablation.words(), n_layers=3, n_heads=2) == ablation
+    assert parse(reversed(ablation.words()), n_layers=3, n_heads=2).words() == ablation.words()
+
+
+def test_words_come_in_one_order_and_once():
+    words = ["norms", "head.1.0", "feed_forward.2", "attention.1", "attention.0", "norms", "head.0.1"]
+    assert parse(words, 3, 2).words() == [
+        "attention.0",
+        "attention.1",
+        "feed_forward.2",
+        "head.0.1",
+        "head.1.0",
+        "norms",
+    ]
+
+
+def test_every_what_if_is_a_field_that_parses():
+    for name in WHAT_IFS:
+        assert parse([name], 3, 2) == replace(NOTHING_OFF, **{name: True})
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        *["attention.3", "feed_forward.3", "head.0.2", "head.3.0", "head.0", "attention", "attention.-1", "mlp.0"],
+        *["attention.0.0", " norms", "norms\n", "Norms", "", "attention.٣", "attention.99999999999", "attention.1e0"],
+    ],
+)
+def test_a_word_for_no_part_of_this_model_is_refused(word):
+    with pytest.raises(UnknownSwitch) as refused:
+        parse(["attention.0", word], n_layers=3, n_heads=2)
+    assert refused.value.values == {"value": word, "layers": 3, "heads": 2}
+
+
+def test_an_ablation_can_key_a_cache():
+    assert len({NOTHING_OFF, Ablation(), ATTENTION_0, Ablation(attention=frozenset({0}))}) == 2
