@@ -51,7 +51,7 @@ playground.figure = (element, props, watch, pick) => {
     const colour = (name) => style.getPropertyValue(name).trim();
     const layout = figure.layout;
     Object.assign(layout, { paper_bgcolor: 'rgba(0,0,0,0)', plot_bgcolor: 'rgba(0,0,0,0)', uirevision: 'keep', autosize: true, width: undefined,
-      font: { ...layout.font, color: colour('--pg-ink'), family: style.fontFamily },
+      font: { ...layout.font, color: colour('--pg-ink'), family: getComputedStyle(element).fontFamily },
       hoverlabel: { ...layout.hoverlabel, bgcolor: colour('--pg-card'), bordercolor: colour('--pg-line'), font: { color: colour('--pg-ink') } } });
     for (const name of Object.keys(layout)) {
       if (/^[xy]axis/.test(name)) Object.assign(layout[name], { gridcolor: colour('--pg-line'), zerolinecolor: colour('--pg-line'), linecolor: colour('--pg-line') });

@@ -23,10 +23,10 @@ def documents(path: Path) -> list[str]:
     return [document.strip("\n") for document in text.split(END_OF_TEXT) if document.strip()]
 
 
-def read_texts(paths: Iterable[Path]) -> tuple[list[str], list[str]]:
-    """The documents of all files that may be trained on, and those held out. Raises: as `documents`"""
-    files = [documents(path) for path in paths]
-    return [text for file in files for text in for_training(file)], [text for file in files for text in held_out(file)]
+def read_texts(path: Path) -> tuple[list[str], list[str]]:
+    """A file's documents for training, and those held out. Raises: as `documents`"""
+    texts = documents(path)
+    return for_training(texts), held_out(texts)
 
 
 def held_out(texts: Sequence[str]) -> list[str]:

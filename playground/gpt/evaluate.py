@@ -5,10 +5,12 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from playground.errors import PlaygroundError
+
 from .checkpoints import load
-from .data import documents, held_out
 from .tokenizer import tokenizer_for
 from .train import held_out_loss
+from .train_command import RefusedError, read_or_refuse, refuse
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -16,9 +18,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("folder", type=Path, help="a model: config.json and model.safetensors")
     parser.add_argument("--texts", nargs="+", type=Path, required=True, metavar="FILE", help=".txt or .txt.xz")
     args = parser.parse_args(arguments)
-    model = load(args.folder)
-    words = tokenizer_for(model.config.vocab_size)
-    texts = [words.encode(text) for path in args.texts for text in held_out(documents(path))]
+    try:
+        model = load(args.folder)
+        words = tokenizer_for(model.config.vocab_size)
+        texts = [words.encode(text) for text in read_or_refuse(args.texts)[1]]
+    except (RefusedError, PlaygroundError) as error:
+        return refuse(error)
     sys.stdout.write(f"{held_out_loss(model, texts):.4f} nats per token on {len(texts)} held-out documents\n")
     return 0
 

@@ -60,12 +60,11 @@ class Training:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Exit status: 0 done, 130 stopped by a signal with everything saved, 2 refused."""
-    parser = _parser()
-    args = parser.parse_args(arguments)
+    args = _parser().parse_args(arguments)
     try:
         training = _prepare(args)
     except (RefusedError, PlaygroundError) as error:
-        parser.error(_sentence(error))
+        return refuse(error)
     fast = cast(GPTModel, torch.compile(training.model, dynamic=False)) if args.compile else training.model
     if args.device == "cuda":
         torch.set_float32_matmul_precision("high")
@@ -160,19 +159,27 @@ def _prepare(args: argparse.Namespace) -> Training:
 
 def _read(paths: list[Path], args: argparse.Namespace) -> tuple[Rows, list[list[int]]]:
     """Rows to train on and held-out documents as tokens."""
-    for path in paths:
-        try:
-            read_texts([path])
-        except OSError as error:
-            raise RefusedError(f"cannot read {path}: {error.strerror}.") from error
-        except (lzma.LZMAError, UnicodeDecodeError) as error:
-            raise RefusedError(f"{path} is no text in UTF-8, plain or packed by xz.") from error
     words = tokenizer(args.vocabulary)
-    texts, held_out = read_texts(paths)
+    texts, held_out = read_or_refuse(paths)
     held_out_ids = [words.encode(text) for text in held_out]
     if not texts or not any(len(ids) > 1 for ids in held_out_ids):
         raise RefusedError("the texts must hold at least two documents: every 50th, the first included, is held out.")
     return rows(texts, words, args.context), held_out_ids
+
+
+def read_or_refuse(paths: list[Path]) -> tuple[list[str], list[str]]:
+    """The documents for training and those held out. Raises: RefusedError, naming the file"""
+    texts: list[str] = []
+    held_out: list[str] = []
+    for path in paths:
+        try:
+            more, more_held_out = read_texts(path)
+        except OSError as error:
+            raise RefusedError(f"cannot read {path}: {error.strerror}.") from error
+        except (lzma.LZMAError, UnicodeDecodeError) as error:
+            raise RefusedError(f"{path} is no text in UTF-8, plain or packed by xz.") from error
+        texts, held_out = texts + more, held_out + more_held_out
+    return texts, held_out
 
 
 def _check_folder(out: Path, resume: bool, identity: dict[str, Any]) -> None:
@@ -230,10 +237,14 @@ def _signals() -> Iterator[list[int]]:
         restore()
 
 
-def _sentence(error: Exception) -> str:
-    if not isinstance(error, PlaygroundError):
-        return str(error)
-    return f"{type(error).__name__}: " + ", ".join(f"{name} {value}" for name, value in error.values.items()) + "."
+def refuse(error: Exception) -> int:
+    """Say why, in one sentence; the exit status of a command that did nothing."""
+    values = error.values.items() if isinstance(error, PlaygroundError) else ()
+    told = (
+        f"{type(error).__name__}: {', '.join(f'{name} {value}' for name, value in values)}." if values else str(error)
+    )
+    sys.stderr.write(f"Refused: {told}\n")
+    return 2
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -245,39 +256,39 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("--texts", nargs="+", type=Path, required=True, metavar="FILE", help=".txt or .txt.xz, see data.py")
     add("--last-texts", nargs="+", type=Path, metavar="FILE", help="read alone towards the end, and judged on")
-    add("--last-from", type=_share, default=0.75, metavar="SHARE", help="share of the steps after which that begins")
+    add("--last-from", type=share, default=0.75, metavar="SHARE", help="share of the steps after which that begins")
     add("--vocabulary", choices=["storyteller", "gpt2"], default="storyteller", help="the tokenizer")
     add("--out", type=Path, required=True, metavar="FOLDER", help="where the model and its loss curve go")
     add("--resume", action="store_true", help="go on with the unfinished training in FOLDER")
     for name, default in {"layers": 6, "width": 192, "heads": 6, "context": 256}.items():
-        add(f"--{name}", type=_count, default=default, metavar="N", help="size of the model")
-    add("--dropout", type=_share, default=0.1, metavar="SHARE", help="of embeddings, attention and sublayers")
-    add("--steps", type=_count, default=13_955, metavar="N", help="batches to learn from")
-    add("--batch", type=_count, default=64, metavar="N", help="rows of a batch")
-    add("--learning-rate", type=_positive, default=3e-3, metavar="RATE", help="at its highest")
+        add(f"--{name}", type=count, default=default, metavar="N", help="size of the model")
+    add("--dropout", type=share, default=0.1, metavar="SHARE", help="of embeddings, attention and sublayers")
+    add("--steps", type=count, default=13_955, metavar="N", help="batches to learn from")
+    add("--batch", type=count, default=64, metavar="N", help="rows of a batch")
+    add("--learning-rate", type=rate, default=3e-3, metavar="RATE", help="at its highest")
     add("--warmup", type=int, default=200, metavar="N", help="steps until then")
-    add("--weight-decay", type=_positive, default=0.3, metavar="RATE", help="pull of the matrices towards 0")
-    add("--repeats", type=_share, default=0.05, metavar="SHARE", help="rows that repeat a shuffled passage")
+    add("--weight-decay", type=rate, default=0.3, metavar="RATE", help="pull of the matrices towards 0")
+    add("--repeats", type=share, default=0.05, metavar="SHARE", help="rows that repeat a shuffled passage")
     add("--seed", type=int, default=0, metavar="N", help="decides weights, order and dropout")
     add("--device", choices=["cpu", "cuda"], default="cpu", help="where to compute")
     add("--precision", choices=["auto", "bf16", "float32"], default="auto", help="of matrix products")
     add("--compile", action="store_true", help="let torch.compile fuse the steps: needs a C++ compiler")
-    add("--evaluate-every", type=_count, default=1000, metavar="N", help="steps between held-out losses")
-    add("--save-every", type=_count, default=500, metavar="N", help="steps between saves")
+    add("--evaluate-every", type=count, default=1000, metavar="N", help="steps between held-out losses")
+    add("--save-every", type=count, default=500, metavar="N", help="steps between saves")
     return parser
 
 
-def _count(text: str) -> int:
+def count(text: str) -> int:
     value = int(text)
     return value if value >= 1 else _wrong(f"{value} is below 1")
 
 
-def _share(text: str) -> float:
+def share(text: str) -> float:
     value = float(text)
     return value if 0 <= value <= 1 else _wrong(f"{value} is not between 0 and 1")
 
 
-def _positive(text: str) -> float:
+def rate(text: str) -> float:
     value = float(text)
     return value if 0 <= value < float("inf") else _wrong(f"{value} is not a number from 0 up")
 

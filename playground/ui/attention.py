@@ -11,7 +11,7 @@ from playground.figures.attention import AttentionWords, attention_map
 from playground.models import Model
 from playground.text import labels, say
 
-from .components import Figure, Picture, thumbs
+from .components import Picture, figure, thumbs
 from .wiring import Look, Wiring
 
 TAB = "attention"
@@ -27,8 +27,8 @@ def draw_head(look: Look, layer: int, head: int) -> Picture:
         key=say(look.lang, "attention.key"),
         weight=say(look.lang, "attention.weight"),
     )
-    figure = attention_map(weights.numpy(), labels, words, len(labels) - 1)
-    return Picture(figure, notes(look, layer, head, weights))
+    drawn = attention_map(weights.numpy(), labels, words, len(labels) - 1)
+    return Picture(drawn, notes(look, layer, head, weights))
 
 
 def notes(look: Look, layer: int, head: int, weights: torch.Tensor) -> list[str]:
@@ -75,11 +75,11 @@ def build(wiring: Wiring) -> gr.Tab:
         head = gr.State(0)
         with gr.Row(elem_classes="beside"):
             with gr.Column(scale=3, min_width=300):
-                figure = Figure("attention-map")
+                large = figure("attention-map")
             with gr.Column(scale=1, min_width=180):
                 small = thumbs()
         wiring.fitted(gr.Markdown(elem_classes="help"), lambda _, lang: {"value": say(lang, "attention.help")})
-    wiring.show(TAB, draw_head, figure, [layer, head])
+    wiring.show(TAB, draw_head, large, [layer, head])
     wiring.show(TAB, draw_thumbs, small, [layer, head])
 
     def picked(event: gr.EventData) -> int:

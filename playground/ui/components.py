@@ -15,24 +15,11 @@ from playground.text import LANGUAGES, under
 
 ASSETS = Path(__file__).parents[2] / "assets"
 PLOTLY_JS = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
-SCRIPTS = ("playground", "player", "bars", "switches", "thumbs", "figure", "alert")
+SCRIPTS = ("playground", "player", "bars", "switches", "thumbs", "figure", "alert", "identity")
 
 
 class Component(gr.HTML):
-    """Markup `template`, run by `playground.<script>(element, props, watch, ...)` with one function for each event.
-
-    An event carries a JSON object, which its listener receives as gr.EventData.
-    """
-
-    def __init__(self, script: str, events: Sequence[str], template: str, value: Any = None, **props: Any) -> None:
-        senders = "".join(f", (detail) => trigger('{event}', detail)" for event in events)
-        super().__init__(
-            value,
-            html_template=template,
-            js_on_load=f"playground.{script}(element, props, watch{senders})",
-            apply_default_css=False,
-            **props,
-        )
+    """JSON in, JSON out. Without a constructor of its own, since Gradio makes copies by gr.HTML's arguments."""
 
     def postprocess(self, value: Any) -> Any:
         return value
@@ -41,41 +28,56 @@ class Component(gr.HTML):
         return {"type": "object"}
 
 
+def component(script: str, events: Sequence[str], template: str, kind: type[Component] = Component, **props: Any) -> Any:
+    """Markup `template`, run by `playground.<script>(element, props, watch, ...)` with one function for each event.
+
+    An event carries a JSON object, which its listener receives as gr.EventData.
+    """
+    senders = "".join(f", (detail) => trigger('{event}', detail)" for event in events)
+    js = f"playground.{script}(element, props, watch{senders})"
+    return kind(html_template=template, js_on_load=js, apply_default_css=False, elem_classes=f"pg-{script}", **props)
+
+
 def words(file: str) -> dict[str, dict[str, str]]:
     """A component's sentences in every language, so that it changes language without asking the server."""
     return {lang: under(lang, file) for lang in LANGUAGES}
 
 
-def alert() -> Component:
+def alert() -> Any:
     """Why the last thing asked for was refused: a sentence in every language, or None."""
-    return Component("alert", (), '<div class="alert" role="alert"></div>', elem_id="alert")
+    return component("alert", (), '<div class="alert" role="alert"></div>', elem_id="alert")
 
 
-def player(value: Any, sentences: dict[str, dict[str, str]]) -> Component:
+def player(value: Any, sentences: dict[str, dict[str, str]]) -> Any:
     """The token strip with its transport; events `need`: one more token is wanted, `seen`: a new run is shown."""
     template = (
         '<div class="transport" role="toolbar"></div><div class="strip" role="group"></div>'
         '<div class="notices" role="status"></div>'
     )
-    return Component("player", ("need", "seen"), template, value, words=sentences, elem_id="player")
+    return component("player", ("need", "seen"), template, value=value, words=sentences, elem_id="player")
 
 
-def bars() -> Component:
+def bars() -> Any:
     """The next-token bars, drawn from the player's value; event `ask`: where does this token stand?"""
-    return Component("bars", ("ask",), '<div class="bars"></div>', words=words("bars"), elem_id="bars")
+    return component("bars", ("ask",), '<div class="bars"></div>', words=words("bars"), elem_id="bars")
 
 
-def switches(value: Any) -> Component:
+def switches(value: Any) -> Any:
     """What to zero; event `flip`: the list of words that are now off."""
-    return Component(
-        "switches", ("flip",), '<div class="switches"></div>', value, words=words("switches"), elem_id="switches"
-    )
+    template = '<div class="switches"></div>'
+    return component("switches", ("flip",), template, value=value, words=words("switches"), elem_id="switches")
 
 
-def thumbs() -> Component:
+def thumbs() -> Any:
     """All heads of one layer; event `pick`: this head, please."""
     template = '<div class="thumbs" role="group"></div>'
-    return Component("thumbs", ("pick",), template, words=words("attention"), light=BLUES, dark=BLUES_DARK, elem_id="thumbs")
+    scales = {"light": BLUES, "dark": BLUES_DARK}
+    return component("thumbs", ("pick",), template, words=words("attention"), elem_id="thumbs", **scales)
+
+
+def identity() -> Any:
+    """One sentence about the residual identity, as measured."""
+    return component("identity", (), '<p class="identity" role="status"></p>', elem_id="identity")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,14 +89,16 @@ class Picture:
 
 
 class Figure(Component):
-    """A plotly figure that follows the selected position; event `pick`: a cell was clicked."""
-
-    def __init__(self, elem_id: str) -> None:
-        template = '<div class="plot"></div><p class="note" aria-live="polite"></p>'
-        super().__init__("figure", ("pick",), template, elem_id=elem_id, elem_classes="figure")
+    """Takes a Picture."""
 
     def postprocess(self, value: Picture | None) -> Any:
         return None if value is None else {"json": as_json(value.figure), "notes": value.notes}
+
+
+def figure(elem_id: str) -> Any:
+    """A plotly figure that follows the selected position; event `pick`: a cell was clicked."""
+    template = '<div class="plot"></div><p class="note" aria-live="polite"></p>'
+    return component("figure", ("pick",), template, Figure, elem_id=elem_id)
 
 
 def head(lang: str, fixed: bool) -> str:

@@ -10,12 +10,16 @@ from playground.figures import norms as pictures
 from playground.models import Model
 from playground.text import labels, say
 
-from .components import Figure, Picture
+from .components import Picture, figure
 from .wiring import Look, Wiring
 
 TAB = "norms"
 STAGES = ("before", "normalised", "after")
-FORMULA = r"$$\mu=\frac1C\sum_i x_i\qquad \sigma^2=\frac1C\sum_i(x_i-\mu)^2\qquad y_i=\gamma_i\,\frac{x_i-\mu}{\sqrt{\sigma^2+\epsilon}}+\beta_i$$"
+FORMULAE = (
+    r"\mu=\frac1C\sum_{i=1}^C x_i",
+    r"\sigma^2=\frac1C\sum_{i=1}^C(x_i-\mu)^2",
+    r"y_i=\gamma_i\,\frac{x_i-\mu}{\sqrt{\sigma^2+\epsilon}}+\beta_i",
+)
 
 
 def norm_name(norm: NormStatistics, lang: str, short: bool = False) -> str:
@@ -32,15 +36,15 @@ def draw_one(look: Look, which: int) -> Picture:
     say_norm = {name: say(look.lang, f"norms.{name}") for name in ("mean", "std", "token", *STAGES)}
     words = pictures.NormWords(title=say(look.lang, "norms.title", norm=norm_name(norm, look.lang)), **say_norm)
     tokens = look.run.labels
-    figure = pictures.norm_by_token(*(arrays(getattr(norm, stage)) for stage in STAGES), tokens, words, len(tokens) - 1)
+    drawn = pictures.norm_by_token(*(arrays(getattr(norm, stage)) for stage in STAGES), tokens, words, len(tokens) - 1)
     numbers = {
         f"{kind}_{stage}": getattr(getattr(norm, stage), kind).tolist() for stage in STAGES for kind in ("mean", "std")
     }
     notes = [
-        say(look.lang, "norms.note", token=token, **{name: f"{values[i]:.4f}" for name, values in numbers.items()})
+        say(look.lang, "norms.note", token=token, **{name: f"{values[i]:z.4f}" for name, values in numbers.items()})
         for i, token in enumerate(tokens)
     ]
-    return Picture(figure, notes)
+    return Picture(drawn, notes)
 
 
 def draw_all(look: Look, stage: str) -> Picture:
@@ -53,7 +57,7 @@ def draw_all(look: Look, stage: str) -> Picture:
         title=say(look.lang, "norms.overview", count=len(norms), stage=said),
         **{name: say(look.lang, f"norms.{name}") for name in ("norm", "mean", "std", "token")},
     )
-    figure = pictures.norms_overview(mean.numpy(), std.numpy(), names, tokens, words, len(tokens) - 1)
+    drawn = pictures.norms_overview(mean.numpy(), std.numpy(), names, tokens, words, len(tokens) - 1)
     least, most = std.min(0), std.max(0)
     notes = [
         say(
@@ -63,7 +67,7 @@ def draw_all(look: Look, stage: str) -> Picture:
         )
         for i, token in enumerate(tokens)
     ]  # fmt: skip
-    return Picture(figure, notes)
+    return Picture(drawn, notes)
 
 
 def norms_of(model: Model, lang: str) -> dict[str, Any]:
@@ -82,12 +86,12 @@ def build(wiring: Wiring) -> gr.Tab:
         which = wiring.fitted(gr.Dropdown(list(range(13)), value=0, elem_id="which-norm"), norms_of)
         with gr.Row(elem_classes="beside"):
             with gr.Column(scale=3, min_width=300):
-                one = Figure("norm-by-token")
+                one = figure("norm-by-token")
             with gr.Column(scale=2, min_width=220, elem_classes="help"):
-                gr.Markdown(FORMULA, latex_delimiters=[{"left": "$$", "right": "$$", "display": True}])
+                gr.Markdown("\n\n".join(f"$${formula}$$" for formula in FORMULAE), latex_delimiters=[{"left": "$$", "right": "$$", "display": True}])
                 wiring.fitted(gr.Markdown(), lambda _, lang: {"value": say(lang, "norms.help")})
         stage = wiring.fitted(gr.Radio(list(STAGES), value=STAGES[0], elem_id="norm-stage"), stages)
-        every = Figure("norms-overview")
+        every = figure("norms-overview")
     wiring.show(TAB, draw_one, one, [which])
     wiring.show(TAB, draw_all, every, [stage])
     return tab

@@ -17,7 +17,7 @@ from playground.figures.bars import BeforeAfterWords, before_after
 from playground.gpt.ablation import Ablation
 from playground.text import say
 
-from .components import Figure, Picture
+from .components import Picture, figure, identity
 from .wiring import Look, Wiring
 
 TAB = "residual"
@@ -40,13 +40,13 @@ def draw_stream(look: Look) -> Picture:
         **{name: say(look.lang, f"residual.{name}") for name in ("depth", "norm", "current", "baseline")},
     )
     baseline = stream_norms(look.base.trace).numpy() if look.is_ablated else None
-    figure = pictures.stream_norms(norms.numpy(), names, words, len(tokens) - 1, baseline)
+    drawn = pictures.stream_norms(norms.numpy(), names, words, len(tokens) - 1, baseline)
     final = look.run.trace.final_norm.after.norm(dim=-1)
     notes = [
         say(look.lang, "residual.stream_note", token=token, first=f"{norms[0, i]:.3f}", last=f"{norms[-1, i]:.3f}", final=f"{final[i]:.3f}")
         for i, token in enumerate(tokens)
     ]
-    return Picture(figure, notes)
+    return Picture(drawn, notes)
 
 
 def draw_contributions(look: Look) -> Picture:
@@ -57,7 +57,7 @@ def draw_contributions(look: Look) -> Picture:
         **{name: say(look.lang, f"residual.{name}") for name in ("sublayer", "norm", "attention", "feed_forward", "off")},
     )
     baseline = contribution_norms(look.base.trace).numpy() if look.is_ablated else None
-    figure = pictures.contributions(norms.numpy(), names, words, len(tokens) - 1, baseline)
+    drawn = pictures.contributions(norms.numpy(), names, words, len(tokens) - 1, baseline)
     most, least = norms.max(0), norms.min(0)
     notes = [
         say(
@@ -66,7 +66,7 @@ def draw_contributions(look: Look) -> Picture:
         )
         for i, token in enumerate(tokens)
     ]  # fmt: skip
-    return Picture(figure, notes)
+    return Picture(drawn, notes)
 
 
 def draw_prediction(look: Look) -> Picture:
@@ -80,9 +80,9 @@ def draw_prediction(look: Look) -> Picture:
         title=say(look.lang, "residual.prediction"),
         **{name: say(look.lang, f"residual.{name}") for name in ("probability", "before", "after")},
     )
-    figure = before_after(top.probabilities.numpy(), probabilities.numpy(), names, words, len(tokens) - 1)
+    drawn = before_after(top.probabilities.numpy(), probabilities.numpy(), names, words, len(tokens) - 1)
     if not look.is_ablated:
-        return Picture(figure, [say(look.lang, "residual.prediction_same")] * len(tokens))
+        return Picture(drawn, [say(look.lang, "residual.prediction_same")] * len(tokens))
     kl = kl_divergence(before, after).tolist()
     notes = [
         say(
@@ -92,7 +92,7 @@ def draw_prediction(look: Look) -> Picture:
         )
         for i, token in enumerate(tokens)
     ]  # fmt: skip
-    return Picture(figure, notes)
+    return Picture(drawn, notes)
 
 
 def draw_identity(look: Look) -> dict[str, Any]:
@@ -108,15 +108,15 @@ def draw_identity(look: Look) -> dict[str, Any]:
 def build(wiring: Wiring) -> gr.Tab:
     tab: gr.Tab = wiring.worded(gr.Tab(id=TAB, elem_id="tab-residual"), "residual.tab")
     with tab:
-        identity = gr.HTML(html_template='<p class="identity ${value.kind}" data-difference="${value.difference}">${value.text}</p>', value={"text": "", "kind": "", "difference": ""}, elem_id="identity", apply_default_css=False)
+        measured = identity()
         with gr.Row(elem_classes="beside"):
             with gr.Column(scale=1, min_width=300):
-                prediction = Figure("prediction")
+                prediction = figure("prediction")
             with gr.Column(scale=1, min_width=300):
-                path = Figure("stream")
-        added = Figure("contributions")
+                path = figure("stream")
+        added = figure("contributions")
         wiring.fitted(gr.Markdown(elem_classes="help"), lambda _, lang: {"value": say(lang, "residual.help")})
-    wiring.show(TAB, draw_identity, identity)
+    wiring.show(TAB, draw_identity, measured)
     wiring.show(TAB, draw_prediction, prediction)
     wiring.show(TAB, draw_stream, path)
     wiring.show(TAB, draw_contributions, added)
