@@ -2,6 +2,7 @@
 // Components talk through `bus`; nothing here asks the server.
 window.playground = (() => {
   const bus = new EventTarget();
+  const arrived = new URLSearchParams(location.search); // before the page itself writes there
   const state = { at: 0, hover: -1, lang: 'en', view: null, look: {} };
 
   const say = (name, detail) => bus.dispatchEvent(new CustomEvent(name, { detail }));
@@ -66,7 +67,7 @@ window.playground = (() => {
   let served = 'en', fixed = false;
   function begin(lang, chosen) { state.lang = served = lang; fixed = chosen; document.documentElement.lang = lang === 'zh' ? 'zh-CN' : 'en'; }
   function language() {
-    const asked = new URLSearchParams(location.search).get('lang') ?? kept('language') ?? (fixed ? served : navigator.language);
+    const asked = arrived.get('lang') ?? kept('language') ?? (fixed ? served : navigator.language);
     return /^zh\b/i.test(asked) ? 'zh' : 'en';
   }
 
@@ -76,7 +77,7 @@ window.playground = (() => {
   }
   document.addEventListener('DOMContentLoaded', () => {
     const wanted = kept('dark');
-    if (wanted !== null && !location.search.includes('__theme')) {
+    if (wanted !== null && !arrived.has('__theme')) {
       const set = () => document.body.classList.toggle('dark', wanted === '1');
       set();
       setTimeout(set, 0);

@@ -1,0 +1,77 @@
+"""A model hub on this machine: the three answers that a download asks for, as the real one gives them."""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+REVISION = "a" * 40
+BIG = 100_000  # bytes; larger files are stored apart, named by their SHA-256
+
+
+@contextmanager
+def serving(folder: Path, *, lies: bool = False, breaks_off: bool = False) -> Iterator[str]:
+    """The address of a hub whose every repository holds the files of `folder`.
+
+    It may lie about a file's SHA-256, or break off in the middle of a file.
+    """
+    files = {path.name: path.read_bytes() for path in folder.iterdir()}
+
+    def digest(name: str) -> str:
+        true = hashlib.sha256(files[name]).hexdigest()
+        return true[::-1] if lies else true
+
+    class Hub(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.answer(body=True)
+
+        def do_HEAD(self) -> None:
+            self.answer(body=False)
+
+        def answer(self, body: bool) -> None:
+            path = self.path.split("?")[0]
+            if "/resolve/" in path:
+                return self.send_file(path.rsplit("/", 1)[1], body)
+            return self.send_json(listing() if "/tree/" in path else {"id": "a/b", "sha": REVISION, "siblings": []})
+
+        def send_json(self, value: Any) -> None:
+            self.send_all(json.dumps(value).encode(), {"Content-Type": "application/json"}, True)
+
+        def send_file(self, name: str, body: bool) -> None:
+            if name not in files:
+                self.send_error(404)
+                return
+            tag = digest(name) if len(files[name]) > BIG else hashlib.sha1(files[name]).hexdigest()
+            self.send_all(files[name], {"ETag": f'"{tag}"', "X-Repo-Commit": REVISION}, body)
+
+        def send_all(self, data: bytes, headers: dict[str, str], body: bool) -> None:
+            self.send_response(200)
+            for header, value in {**headers, "Content-Length": str(len(data))}.items():
+                self.send_header(header, value)
+            self.end_headers()
+            if body:
+                cut = breaks_off and len(data) > BIG
+                self.wfile.write(data[: len(data) // 2] if cut else data)
+                self.close_connection = True
+
+        def log_message(self, *_: Any) -> None:
+            pass
+
+    def listing() -> list[dict[str, Any]]:
+        return [
+            {"type": "file", "path": name, "size": len(data), "oid": hashlib.sha1(data).hexdigest(),
+             **({"lfs": {"oid": digest(name), "size": len(data), "pointerSize": 100}} if len(data) > BIG else {})}
+            for name, data in files.items()
+        ]  # fmt: skip
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Hub)
+    Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()
