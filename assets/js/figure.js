@@ -5,7 +5,7 @@ playground.figure = (element, props, watch, pick) => {
   const root = element.querySelector('.plot');
   const note = element.querySelector('.note');
   const band = { at: [], hover: [] };
-  let figure = null, notes = null, follow = null, drawing = Promise.resolve();
+  let figure = null, notes = null, follow = null, height = null, drawing = Promise.resolve();
 
   const TYPES = { f4: Float32Array, f8: Float64Array, i1: Int8Array, u1: Uint8Array, i2: Int16Array, u2: Uint16Array, i4: Int32Array, u4: Uint32Array };
   // Plotly decodes typed arrays in traces by itself; those in `meta` are ours to decode, as rows.
@@ -42,6 +42,7 @@ playground.figure = (element, props, watch, pick) => {
     figure = JSON.parse(props.value.json.replace(/#[0-9a-f]{6}/g, (colour) => dark[colour] ?? colour));
     notes = props.value.notes;
     follow = figure.layout.meta?.follow ?? null;
+    height = null;
     for (const item of follow?.pick ?? []) item.values = rows(item.values);
     delete figure.layout.meta;
   }
@@ -58,12 +59,31 @@ playground.figure = (element, props, watch, pick) => {
     }
   }
 
+  // A tall figure shrinks to the window as long as its rows stay readable; token axes show as many names as fit.
+  const ROW = 12.5, AROUND = 170;
+  function fit() {
+    const { layout } = figure;
+    const tokens = follow?.tokens ?? 0;
+    height ??= layout.height ?? 420;
+    const room = window.innerHeight - (element.getBoundingClientRect().top + window.scrollY) - 50;
+    layout.height = follow?.axes?.includes('y') ? Math.min(height, Math.max(room, AROUND + ROW * tokens)) : height;
+    root.style.height = `${layout.height}px`;
+    for (const name of Object.keys(layout).filter((key) => /^[xy]axis/.test(key) && follow?.axes?.includes(key[0]))) {
+      const axis = layout[name];
+      if (!axis.tickvals || axis.showticklabels === false) continue;
+      axis.all ??= { tickvals: axis.tickvals, ticktext: axis.ticktext };
+      const length = (name[0] === 'x' ? root.clientWidth : layout.height) - AROUND;
+      const keep = Math.max(1, Math.ceil((axis.all.tickvals.length * ROW) / Math.max(length, 60)));
+      for (const part of ['tickvals', 'ticktext']) axis[part] = axis.all[part].filter((_, i) => i % keep === 0);
+    }
+  }
+
   async function react() {
     if (!figure || !element.isConnected) return;
     while (!window.Plotly) await new Promise((done) => setTimeout(done, 30));
     followPosition();
     ink();
-    root.style.height = `${figure.layout.height ?? 420}px`;
+    fit();
     await Plotly.react(root, figure.data, figure.layout, { responsive: true, displayModeBar: false });
     if (!root.bound) bind();
     place();
@@ -121,6 +141,8 @@ playground.figure = (element, props, watch, pick) => {
   on('at', () => { if (!figure) return; if (follow?.pick?.length) draw(); else { followPosition(); place(); } });
   on('hover', place);
   new MutationObserver(take).observe(document.body, { attributes: true, attributeFilter: ['class'] });
+  let resized;
+  window.addEventListener('resize', () => { clearTimeout(resized); resized = setTimeout(draw, 150); });
   watch('value', take);
   take();
 };

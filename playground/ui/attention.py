@@ -9,6 +9,7 @@ import torch
 from playground.analysis import head_scores
 from playground.figures.attention import AttentionWords, attention_map
 from playground.models import Model
+from playground.runs import Run
 from playground.text import labels, say
 
 from .components import Picture, figure, thumbs
@@ -68,11 +69,19 @@ def layers(model: Model, lang: str) -> dict[str, Any]:
     return {**labels(lang, "attention.layer"), "choices": [(str(layer), layer) for layer in range(model.config.n_layers)]}
 
 
-def build(wiring: Wiring) -> gr.Tab:
+def most_telling(run: Run) -> tuple[int, int]:
+    """The (layer, head) to open on: the one that puts most of its weight on the previous token."""
+    shares = torch.stack([head_scores(block.attention.weights).previous for block in run.trace.blocks])
+    layer, head = divmod(int(shares.argmax()), shares.size(1))
+    return layer, head
+
+
+def build(wiring: Wiring, first: Run) -> gr.Tab:
+    first_layer, first_head = most_telling(first)
     tab: gr.Tab = wiring.worded(gr.Tab(id=TAB, elem_id="tab-attention"), "attention.tab")
     with tab:
-        layer = wiring.fitted(gr.Radio(list(range(6)), value=0, elem_id="layer", elem_classes="numbers"), layers)
-        head = gr.State(0)
+        layer = wiring.fitted(gr.Radio([(str(first_layer), first_layer)], value=first_layer, elem_id="layer", elem_classes="numbers"), layers)
+        head = gr.State(first_head)
         with gr.Row(elem_classes="beside"):
             with gr.Column(scale=3, min_width=300):
                 large = figure("attention-map")

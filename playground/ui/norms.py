@@ -8,6 +8,7 @@ import torch
 from playground.analysis import Moments, NormStatistics, norm_statistics
 from playground.figures import norms as pictures
 from playground.models import Model
+from playground.runs import Run
 from playground.text import labels, say
 
 from .components import Picture, figure
@@ -80,7 +81,7 @@ def stages(_: Model, lang: str) -> dict[str, Any]:
     return {**labels(lang, "norms.stage"), "choices": [(say(lang, f"norms.{stage}"), stage) for stage in STAGES]}
 
 
-def build(wiring: Wiring) -> gr.Tab:
+def build(wiring: Wiring, _: Run) -> gr.Tab:
     tab: gr.Tab = wiring.worded(gr.Tab(id=TAB, elem_id="tab-norms"), "norms.tab")
     with tab:
         which = wiring.fitted(gr.Dropdown(list(range(13)), value=0, elem_id="which-norm"), norms_of)

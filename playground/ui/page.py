@@ -61,7 +61,7 @@ def build(models: Models, runs: Runs, model: str, lang: str) -> gr.Blocks:
                     with gr.Column(scale=1, min_width=320, elem_id="right"):
                         tabs = gr.Tabs(selected=attention.TAB, elem_id="tabs")
                         with tabs:
-                            opened = {part.TAB: part.build(wiring) for part in TABS}
+                            opened = {part.TAB: part.build(wiring, runs(first)) for part in TABS}
         controls = Controls(*asked, strip, next_bars)
         wire_run(wiring, answers, controls)
         wire_model(wiring, answers, controls)

@@ -15,6 +15,7 @@ from playground.analysis import (
 from playground.figures import stream as pictures
 from playground.figures.bars import BeforeAfterWords, before_after
 from playground.gpt.ablation import Ablation
+from playground.runs import Run
 from playground.text import say
 
 from .components import Picture, figure, identity
@@ -105,7 +106,7 @@ def draw_identity(look: Look) -> dict[str, Any]:
     return {"text": say(look.lang, f"residual.{key}", difference=shown), "kind": key, "difference": difference}
 
 
-def build(wiring: Wiring) -> gr.Tab:
+def build(wiring: Wiring, _: Run) -> gr.Tab:
     tab: gr.Tab = wiring.worded(gr.Tab(id=TAB, elem_id="tab-residual"), "residual.tab")
     with tab:
         measured = identity()
