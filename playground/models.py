@@ -6,11 +6,12 @@ import re
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 from threading import RLock
 from typing import Any
 
-from playground.errors import DownloadFailed, FileIncomplete, ModelOffline, ModelTooLarge, NotAChoice
+from playground.errors import DownloadFailed, FileIncomplete, ModelMissing, ModelOffline, ModelTooLarge, NotAChoice
 from playground.gpt.checkpoints import load, read_config
 from playground.gpt.config import PRESETS, GPTConfig
 from playground.gpt.model import GPTModel
@@ -28,6 +29,7 @@ HUB = {
 FILES = ["config.json", "model.safetensors"]
 KEPT_BYTES = 3 * 2**30  # loaded models beyond the newest are dropped once they hold more
 UNTRAINED_SEED = 0
+LEAST_REPORTED = 10**6  # bytes; a config.json alone is not worth a progress bar
 
 Progress = Callable[[float, int], None]  # (share done, bytes in all)
 
@@ -119,26 +121,31 @@ def megabytes(count: float) -> str:
 def from_hub(repository: str, progress: Progress | None = None) -> Path:
     """The folder with a hub repository's two files: from the local cache, else downloaded and checked.
 
-    Raises: ModelOffline without network; DownloadFailed when the hub answers something else; FileIncomplete
+    Raises: ModelOffline without network; DownloadFailed when it breaks off or the hub answers something else;
+    ModelMissing when the repository has no such files; FileIncomplete
     """
     from huggingface_hub import snapshot_download  # here, since it takes a second that most starts do not need
-    from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError, OfflineModeIsEnabled
+    from huggingface_hub.errors import HTTPError, LocalEntryNotFoundError  # type: ignore[attr-defined]
 
     def fetch(**how: Any) -> Path:
         return Path(snapshot_download(repository, allow_patterns=FILES, **how))
 
+    def missing(folder: Path) -> list[str]:
+        return [name for name in FILES if not (folder / name).exists()]
+
     try:
         folder = fetch(local_files_only=True)
-        if all((folder / name).exists() for name in FILES):
-            return folder
     except LocalEntryNotFoundError:
-        pass
-    try:
-        folder = fetch(tqdm_class=_reporting(progress) if progress else None)
-    except (LocalEntryNotFoundError, OfflineModeIsEnabled, ConnectionError, OSError) as error:
-        if isinstance(error, HfHubHTTPError):
+        folder = None
+    if folder is None or missing(folder):
+        try:
+            folder = fetch(tqdm_class=_reporting(progress) if progress else None)
+        except (LocalEntryNotFoundError, ConnectionError) as error:
+            raise ModelOffline(name=repository) from error
+        except (HTTPError, OSError) as error:
             raise DownloadFailed(name=repository, reason=type(error).__name__) from error
-        raise ModelOffline(name=repository) from error
+    if missing(folder):
+        raise ModelMissing(name=missing(folder)[0])
     check_digest(folder / "model.safetensors")
     return folder
 
@@ -155,12 +162,15 @@ def check_digest(file: Path) -> None:
 
 
 def _reporting(progress: Progress) -> Any:
-    """A progress bar, as the hub's downloader wants one, that tells `progress` instead of the terminal."""
-    from huggingface_hub.utils import tqdm  # type: ignore[attr-defined]
+    """A progress bar, as the hub's downloader wants one, that tells `progress` and writes nothing."""
+    from tqdm import tqdm  # type: ignore[import-untyped]  # the hub's own is silent where there is no terminal
 
-    class Reporting(tqdm):  # type: ignore[misc, valid-type]
+    class Reporting(tqdm):  # type: ignore[misc]
+        def __init__(self, *values: Any, **how: Any) -> None:
+            super().__init__(*values, **{**how, "file": StringIO()})
+
         def display(self, *_: Any, **__: Any) -> None:
-            if self.total and self.unit == "B":
-                progress(self.n / self.total, int(self.total))
+            if self.unit == "B" and self.n and self.total >= LEAST_REPORTED:
+                progress(min(1, self.n / self.total), int(self.total))
 
     return Reporting

@@ -2,8 +2,12 @@
 playground.alert = (element, props, watch) => {
   const { el, state, on } = playground;
   const root = element.querySelector('.alert');
-  const draw = () => root.replaceChildren(...(props.value ? [el('p', { text: props.value[state.lang] })] : []));
+  function draw() {
+    const refusal = playground.read(props);
+    root.replaceChildren(...(refusal ? [el('p', { text: refusal[state.lang] })] : []));
+    return refusal;
+  }
   on('language', draw);
-  watch('value', () => { draw(); if (props.value) playground.bus.dispatchEvent(new CustomEvent('refused')); });
+  watch('value', () => { if (draw()) playground.bus.dispatchEvent(new CustomEvent('refused')); });
   draw();
 };

@@ -51,7 +51,7 @@ playground.bars = (element, props, watch, ask) => {
     timer = setTimeout(() => ask({ text: input.value, at: state.at }), 200);
   }
   function tell() {
-    const found = props.value;
+    const found = playground.read(props);
     if (!found || found.at !== state.at || !input.value) return;
     answer.textContent = fill(words().asked, { ...found, p: number(found.probability, 4), logit: found.logit.toFixed(3) });
   }

@@ -38,9 +38,9 @@ playground.figure = (element, props, watch, pick) => {
 
   // On a dark page every colour is exchanged for its partner before the figure is read.
   function read() {
-    const dark = document.body.classList.contains('dark') ? JSON.parse(props.value.json).layout.meta?.dark ?? {} : {};
-    figure = JSON.parse(props.value.json.replace(/#[0-9a-f]{6}/g, (colour) => dark[colour] ?? colour));
-    notes = props.value.notes;
+    ({ figure, notes } = JSON.parse(props.value));
+    const dark = document.body.classList.contains('dark') && figure.layout.meta?.dark;
+    if (dark) ({ figure, notes } = JSON.parse(props.value.replace(/#[0-9a-f]{6}/g, (colour) => dark[colour] ?? colour)));
     follow = figure.layout.meta?.follow ?? null;
     height = null;
     for (const item of follow?.pick ?? []) item.values = rows(item.values);

@@ -2,10 +2,11 @@
 playground.identity = (element, props, watch) => {
   const line = element.querySelector('.identity');
   const draw = () => {
-    if (!props.value) return;
-    line.textContent = props.value.text;
-    line.className = `identity ${props.value.kind}`;
-    line.dataset.difference = props.value.difference;
+    const measured = playground.read(props);
+    if (!measured) return;
+    line.textContent = measured.text;
+    line.className = `identity ${measured.kind}`;
+    line.dataset.difference = measured.difference;
   };
   watch('value', draw);
   draw();

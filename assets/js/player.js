@@ -65,7 +65,7 @@ playground.player = (element, props, watch, need, seen) => {
 
   // A new text replaces all; more of the same text is added at the end, where the last position now knows its choice.
   function take() {
-    const news = props.value;
+    const news = playground.read(props);
     if (!news) return;
     const more = view && news.text === view.text && news.from === view.start + view.labels.length;
     const stale = view && news.from > news.start && !more;
@@ -79,7 +79,9 @@ playground.player = (element, props, watch, need, seen) => {
     if (!more) { clearTimeout(timer); playing = false; goal = 0; }
     if (news.goal) { goal = news.goal; playing = made() < goal; }
     state.view = view;
-    draw(more ? news.labels.length : null);
+    // A character that the new token completes takes tokens drawn before under it: then all are drawn again.
+    const alone = more && !news.groups.some(([first]) => first < news.from);
+    draw(alone ? news.labels.length : null);
     playground.show(view);
     playground.select(more ? last() : news.at ?? before);
     if (playing) timer = setTimeout(tick, more ? Math.max(0, 600 / speed - 60) : 0);

@@ -106,7 +106,10 @@ window.playground = (() => {
     return size < 10 ** -digits ? value.toExponential(1) : value.toFixed(digits);
   }
 
+  // Values travel as JSON text: Gradio would otherwise walk through every number of them at every update.
+  const read = (props) => (props.value ? JSON.parse(props.value) : null);
+
   const typing = (target) => target.closest?.('input, textarea, select, [contenteditable], [role=tab], [role=slider], [role=listbox], [role=radio]');
 
-  return { bus, state, on, select, hover, show, begin, setLanguage, language, look, toggleDark, el, fill, number, typing };
+  return { bus, state, on, select, hover, show, begin, setLanguage, language, look, toggleDark, el, fill, number, read, typing };
 })();

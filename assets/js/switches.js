@@ -4,7 +4,7 @@ playground.switches = (element, props, watch, flip) => {
   const root = element.querySelector('.switches');
   const words = () => props.words[state.lang];
   const open = new Set();
-  let off = new Set();
+  let off = new Set(), shape = null;
 
   function button(word, kind, text, name) {
     const isOff = off.has(word);
@@ -21,12 +21,11 @@ playground.switches = (element, props, watch, flip) => {
 
   function everything() {
     const all = [];
-    for (let layer = 0; layer < props.value.layers; layer += 1) all.push(`attention.${layer}`, `feed_forward.${layer}`);
+    for (let layer = 0; layer < shape.layers; layer += 1) all.push(`attention.${layer}`, `feed_forward.${layer}`);
     return all;
   }
 
   function draw(focus) {
-    const shape = props.value;
     if (!shape) return;
     const w = words();
     const lines = [el('span'), el('span', { class: 'a', text: w.attention }), el('span', { class: 'f', text: w.feed_forward }), el('span')];
@@ -72,7 +71,8 @@ playground.switches = (element, props, watch, flip) => {
   }
 
   function take() {
-    off = new Set(props.value?.off ?? []);
+    shape = playground.read(props);
+    off = new Set(shape?.off ?? []);
     draw();
   }
   on('view', refresh);

@@ -29,7 +29,7 @@ playground.thumbs = (element, props, watch, pick) => {
   }
 
   function draw() {
-    const shown = props.value;
+    const shown = playground.read(props);
     if (!shown) return;
     table = colours(document.body.classList.contains('dark') ? props.dark : props.light);
     const w = props.words[state.lang];

@@ -47,6 +47,9 @@ OURS_TO_THEIRS = {
 }
 TURNED = ("c_attn.weight", "c_fc.weight", "c_proj.weight")  # stored as (in, out), ours are (out, in)
 MASK_BUFFERS = (".attn.bias", ".attn.masked_bias")  # in old files, named like biases; no parameters
+# On the meta device a model takes no memory before its weights come, but the first one makes torch import its compiler,
+# which takes 2.4 s: more than the memory of so few parameters is worth.
+SMALL = 20_000_000
 DTYPES = ("F64", "F32", "F16", "BF16")
 CONFIG_FIELDS = {
     "vocab_size": "vocab_size",
@@ -103,7 +106,7 @@ def load(folder: str | Path) -> GPTModel:
             _check_head(stored, names, tensors["token_embedding.weight"])
     except (SafetensorError, OSError) as error:
         raise FileIncomplete(file=file.name) from error
-    with torch.device("meta"):
+    with torch.device("meta" if config.n_parameters > SMALL else "cpu"):
         model = GPTModel(config)
     model.load_state_dict(tensors, assign=True)
     return model.requires_grad_(False).eval()

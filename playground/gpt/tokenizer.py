@@ -129,13 +129,13 @@ def tokenizer_for(vocab_size: int) -> Tokenizer:
     GPT-2's 50,257 has no text and is shown as its number.
     Raises: VocabularyUnsupported below 256 tokens, which cannot hold every byte.
     """
-    for known in (tokenizer("storyteller"), tokenizer("gpt2")):
-        if vocab_size == known.vocab_size:
-            return known
+    if vocab_size == 4096:
+        return tokenizer("storyteller")
     if vocab_size < 256:
         raise VocabularyUnsupported(value=vocab_size, low=256)
-    if vocab_size > tokenizer("gpt2").vocab_size:
-        return replace(tokenizer("gpt2"), vocab_size=vocab_size)
+    whole = tokenizer("gpt2")
+    if vocab_size >= whole.vocab_size:
+        return replace(whole, vocab_size=vocab_size)
     ranks = {raw: rank for raw, rank in _ranks("gpt2.tiktoken.gz").items() if rank < vocab_size}
     name = f"gpt2[:{vocab_size}]"
     return Tokenizer(name, vocab_size, None, _encoding(name, ranks, {}))

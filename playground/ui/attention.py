@@ -12,8 +12,9 @@ from playground.models import Model
 from playground.runs import Run
 from playground.text import labels, say
 
-from .components import Picture, figure, thumbs
-from .wiring import Look, Wiring
+from .components import figure, thumbs
+from .html import Picture
+from .wiring import Look, Wiring, explanation
 
 TAB = "attention"
 
@@ -87,7 +88,7 @@ def build(wiring: Wiring, first: Run) -> gr.Tab:
                 large = figure("attention-map")
             with gr.Column(scale=1, min_width=180):
                 small = thumbs()
-        wiring.fitted(gr.Markdown(elem_classes="help"), lambda _, lang: {"value": say(lang, "attention.help")})
+        explanation(wiring, "attention.help")
     wiring.show(TAB, draw_head, large, [layer, head])
     wiring.show(TAB, draw_thumbs, small, [layer, head])
 

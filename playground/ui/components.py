@@ -1,31 +1,19 @@
 """Our own gr.HTML components: constant markup that their JavaScript in assets/js fills; values are JSON."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import gradio as gr
 import plotly
-import plotly.graph_objects as go
 
-from playground.figures.follow import as_json
 from playground.figures.style import BLUES, BLUES_DARK
 from playground.text import LANGUAGES, under
+
+from .html import Component, Figure
 
 ASSETS = Path(__file__).parents[2] / "assets"
 PLOTLY_JS = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
 SCRIPTS = ("playground", "player", "bars", "switches", "thumbs", "figure", "alert", "identity")
-
-
-class Component(gr.HTML):
-    """JSON in, JSON out. Without a constructor of its own, since Gradio makes copies by gr.HTML's arguments."""
-
-    def postprocess(self, value: Any) -> Any:
-        return value
-
-    def api_info(self) -> dict[str, Any]:
-        return {"type": "object"}
 
 
 def component(script: str, events: Sequence[str], template: str, kind: type[Component] = Component, **props: Any) -> Any:
@@ -78,21 +66,6 @@ def thumbs() -> Any:
 def identity() -> Any:
     """One sentence about the residual identity, as measured."""
     return component("identity", (), '<p class="identity" role="status"></p>', elem_id="identity")
-
-
-@dataclass(frozen=True, slots=True)
-class Picture:
-    """A figure and, for every position, the sentence that says what it shows there."""
-
-    figure: go.Figure
-    notes: list[str]
-
-
-class Figure(Component):
-    """Takes a Picture."""
-
-    def postprocess(self, value: Picture | None) -> Any:
-        return None if value is None else {"json": as_json(value.figure), "notes": value.notes}
 
 
 def figure(elem_id: str) -> Any:

@@ -11,16 +11,13 @@ from playground.models import Model
 from playground.runs import Run
 from playground.text import labels, say
 
-from .components import Picture, figure
-from .wiring import Look, Wiring
+from .components import ASSETS, figure
+from .html import Picture
+from .wiring import Look, Wiring, explanation
 
 TAB = "norms"
 STAGES = ("before", "normalised", "after")
-FORMULAE = (
-    r"\mu=\frac1C\sum_{i=1}^C x_i",
-    r"\sigma^2=\frac1C\sum_{i=1}^C(x_i-\mu)^2",
-    r"y_i=\gamma_i\,\frac{x_i-\mu}{\sqrt{\sigma^2+\epsilon}}+\beta_i",
-)
+FORMULA = (ASSETS / "layer_norm.mathml").read_text("utf-8")
 
 
 def norm_name(norm: NormStatistics, lang: str, short: bool = False) -> str:
@@ -89,8 +86,8 @@ def build(wiring: Wiring, _: Run) -> gr.Tab:
             with gr.Column(scale=3, min_width=300):
                 one = figure("norm-by-token")
             with gr.Column(scale=2, min_width=220, elem_classes="help"):
-                gr.Markdown("\n\n".join(f"$${formula}$$" for formula in FORMULAE), latex_delimiters=[{"left": "$$", "right": "$$", "display": True}])
-                wiring.fitted(gr.Markdown(), lambda _, lang: {"value": say(lang, "norms.help")})
+                gr.HTML(FORMULA, apply_default_css=False)
+                explanation(wiring, "norms.help")
         stage = wiring.fitted(gr.Radio(list(STAGES), value=STAGES[0], elem_id="norm-stage"), stages)
         every = figure("norms-overview")
     wiring.show(TAB, draw_one, one, [which])

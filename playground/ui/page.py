@@ -11,7 +11,8 @@ from playground.text import labels, say
 
 from . import api, attention, norms, residual, view
 from .answers import Answers, Choice, shape
-from .components import Component, alert, bars, player, switches
+from .components import alert, bars, player, switches
+from .html import Component
 from .session import Session
 from .wiring import Wiring
 
@@ -163,8 +164,14 @@ def wire_page(page: gr.Blocks, wiring: Wiring, answers: Answers, controls: Contr
         js = f"() => {{ playground.look({{ tab: '{name}' }}); return []; }}"
         tab.select(lambda name=name: name, None, wiring.tab, js=js, show_progress="hidden", api_visibility="private")
 
+    served = wiring.lang.value
+    outputs = [wiring.lang, controls.prompt, controls.model, *controls.how, controls.player, controls.switches, tabs,
+               wiring.tab, *wiring.dressed]  # fmt: skip
+
     def restore(lang: str, session: Session, visit: gr.Request) -> list[Any]:
         query = dict(visit.query_params)
+        if not query and lang == served:  # the page as it came is what is wanted
+            return [gr.skip()] * len(outputs)
         tab = query.get("tab") if query.get("tab") in opened else attention.TAB
         request, choice, at = answers.restore(query, first)
         model = answers.models.get(request.model)
@@ -176,6 +183,5 @@ def wire_page(page: gr.Blocks, wiring: Wiring, answers: Answers, controls: Contr
         shown = [answers.shown(request, choice, at=at), shape(model, request.ablation)]
         return [lang, request.prompt, model.name, *how, *shown, gr.Tabs(selected=tab), tab, *wiring.dress(lang, model)]
 
-    filled = [wiring.lang, controls.prompt, controls.model, *controls.how, controls.player, controls.switches, tabs]
-    wiring.on([page.load], restore, [wiring.lang, wiring.session], [*filled, wiring.tab, *wiring.dressed],
+    wiring.on([page.load], restore, [wiring.lang, wiring.session], outputs,
               js="(lang, session) => [playground.language(), session]")  # fmt: skip

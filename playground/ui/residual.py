@@ -18,8 +18,9 @@ from playground.gpt.ablation import Ablation
 from playground.runs import Run
 from playground.text import say
 
-from .components import Picture, figure, identity
-from .wiring import Look, Wiring
+from .components import figure, identity
+from .html import Picture
+from .wiring import Look, Wiring, explanation
 
 TAB = "residual"
 SHOWN = 8
@@ -116,7 +117,7 @@ def build(wiring: Wiring, _: Run) -> gr.Tab:
             with gr.Column(scale=1, min_width=300):
                 path = figure("stream")
         added = figure("contributions")
-        wiring.fitted(gr.Markdown(elem_classes="help"), lambda _, lang: {"value": say(lang, "residual.help")})
+        explanation(wiring, "residual.help")
     wiring.show(TAB, draw_identity, measured)
     wiring.show(TAB, draw_prediction, prediction)
     wiring.show(TAB, draw_stream, path)

@@ -83,10 +83,11 @@ def _common(request: Request, run: Run, sampling: Sampling, query: dict[str, Any
 
 def _part(run: Run, base: Run | None, known: int) -> dict[str, Any]:
     shown = run.ids[run.start :]
+    decode = run.model.tokenizer.decode
     groups = [
-        [run.start + first, run.start + last, run.model.tokenizer.decode(shown[first : last + 1])]
+        [run.start + first, run.start + last, text]
         for first, last in run.model.tokenizer.characters(shown)
-        if last > first and run.start + last >= known
+        if last > first and run.start + last >= known and "\ufffd" not in (text := decode(shown[first : last + 1]))
     ]
     first = max(0, known - run.start - 1)
     return {"from": known, "labels": run.labels[known - run.start :], "groups": groups, "steps": steps(run, base, first)}

@@ -11,9 +11,9 @@ import gradio as gr
 from playground.errors import PlaygroundError
 from playground.models import Model
 from playground.runs import Request, Run, Runs
-from playground.text import LANGUAGES, labels, say_error
+from playground.text import LANGUAGES, labels, say, say_error
 
-from .components import Component
+from .html import Component
 from .session import Session
 
 
@@ -140,3 +140,8 @@ def guarded(fn: Callable[..., Any], n_outputs: int) -> Callable[..., Any]:
     call.__annotations__ = fn.__annotations__
     call.__name__ = getattr(fn, "__name__", "call")
     return call
+
+
+def explanation(wiring: Wiring, key: str) -> None:
+    """A paragraph of ours beside a picture."""
+    wiring.fitted(gr.HTML(elem_classes="help", apply_default_css=False), lambda _, lang: {"value": say(lang, key)})

@@ -1,0 +1,37 @@
+"""The two classes of our own gr.HTML components; what they look like and say is in components.py."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import gradio as gr
+import plotly.graph_objects as go
+
+from playground.figures.follow import as_json
+
+
+class Component(gr.HTML):
+    """Its value travels as JSON text. Without a constructor: Gradio makes copies by gr.HTML's arguments."""
+
+    def postprocess(self, value: Any) -> str | None:
+        return None if value is None else json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+    def api_info(self) -> dict[str, Any]:
+        return {"type": "string"}
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A figure and, for every position, the sentence that says what it shows there."""
+
+    figure: go.Figure
+    notes: list[str]
+
+
+class Figure(Component):
+    """Takes a Picture."""
+
+    def postprocess(self, value: Picture | None) -> str | None:
+        if value is None:
+            return None
+        return f'{{"figure": {as_json(value.figure)}, "notes": {json.dumps(value.notes, ensure_ascii=False)}}}'

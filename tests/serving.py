@@ -1,0 +1,73 @@
+"""The page as a visitor meets it: one server for all tests, which offers FIX-A beside the usual models."""
+
+import os
+import socket
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+
+from huggingface_hub import constants
+
+import fixture
+from playground.models import Models
+from playground.runs import Runs
+from playground.ui.page import build  # imports gradio, after it was told not to call home
+from playground.ui.serve import settings
+
+OWN = "fix_a"  # how the server names FIX-A
+
+
+def free_port() -> int:
+    with socket.socket() as asked:
+        asked.bind(("127.0.0.1", 0))
+        return int(asked.getsockname()[1])
+
+
+def proxies_aside() -> None:
+    """Whatever proxy this computer uses, the tests' own server is asked directly."""
+    for name in ("NO_PROXY", "no_proxy"):
+        os.environ[name] = "127.0.0.1,localhost"
+
+
+class Server:
+    """A running page, and the models and runs behind it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.models = Models(own=str(fixture.write(folder / OWN)))
+        self.runs = Runs(self.models.get)
+        page = build(self.models, self.runs, "storyteller", "en")
+        page.queue(max_size=64, default_concurrency_limit=4, api_open=False)
+        _, url, _ = page.launch(
+            server_name="127.0.0.1", server_port=free_port(), prevent_thread_lock=True, quiet=True, **settings(None)
+        )
+        self.page, self.url = page, url.rstrip("/")
+
+
+@cache
+def server() -> Server:
+    """Started when first asked for, and there until the tests end. The hub's cache is empty and nobody is asked."""
+    proxies_aside()
+    folder = Path(tempfile.mkdtemp())
+    constants.HF_HUB_CACHE = str(folder / "hub")
+    constants.HF_HUB_OFFLINE = True
+    return Server(folder)
+
+
+@contextmanager
+def counted(runs: Runs) -> Iterator[list[object]]:
+    """The requests that were asked of `runs` meanwhile."""
+    asked: list[object] = []
+    kept = Runs.__call__
+
+    def call(self: Runs, request: object) -> object:
+        if self is runs:
+            asked.append(request)
+        return kept(self, request)
+
+    Runs.__call__ = call
+    try:
+        yield asked
+    finally:
+        Runs.__call__ = kept
