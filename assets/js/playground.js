@@ -39,10 +39,13 @@ window.playground = (() => {
     remember();
   }
 
-  // The URL restores the page. Written a moment after the last change, so that playing does not flood the history.
-  let timer;
+  // The URL restores the page. Written a moment after the last change, so that playing does not flood the history,
+  // and not before the page has become what the URL asks for: Gradio sends the URL of that moment to the server.
+  let timer, settled = false;
+  function settle() { settled = true; remember(); }
   function remember() {
     clearTimeout(timer);
+    if (!settled) return;
     timer = setTimeout(() => {
       if (!state.view) return;
       const url = new URL(location.href);
@@ -88,8 +91,10 @@ window.playground = (() => {
   function el(tag, { text, ...attributes } = {}, ...children) {
     const made = document.createElement(tag);
     for (const [name, value] of Object.entries(attributes)) {
-      if (value === false || value === null || value === undefined) continue;
-      if (name.startsWith('on')) made.addEventListener(name.slice(2), value);
+      if (value === null || value === undefined) continue;
+      if (name.startsWith('aria-')) made.setAttribute(name, String(value));
+      else if (value === false) continue;
+      else if (name.startsWith('on')) made.addEventListener(name.slice(2), value);
       else made.setAttribute(name, value === true ? '' : value);
     }
     if (text !== undefined) made.textContent = text;
@@ -111,5 +116,5 @@ window.playground = (() => {
 
   const typing = (target) => target.closest?.('input, textarea, select, [contenteditable], [role=tab], [role=slider], [role=listbox], [role=radio]');
 
-  return { bus, state, on, select, hover, show, begin, setLanguage, language, look, toggleDark, el, fill, number, read, typing };
+  return { bus, state, on, select, hover, show, begin, setLanguage, language, look, settle, toggleDark, el, fill, number, read, typing };
 })();

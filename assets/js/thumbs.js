@@ -35,6 +35,7 @@ playground.thumbs = (element, props, watch, pick) => {
     const w = props.words[state.lang];
     const cells = Uint8Array.from(atob(shown.cells), (character) => character.charCodeAt(0));
     const size = shown.tokens ** 2;
+    playground.look({ layer: shown.layer, head: shown.head });
     root.setAttribute('aria-label', fill(w.heads_of_layer, { layer: shown.layer }));
     root.replaceChildren(...Array.from({ length: shown.heads }, (_, head) => {
       const name = fill(w.head, { head });

@@ -59,11 +59,15 @@ def publish(answers: Answers) -> None:
     def attention(
         prompt: str, model: str = "storyteller", off: list[str] | None = None, layer: float = 0, head: float = 0
     ) -> dict[str, Any]:
-        run = read(prompt, model, off)
-        config = run.model.config
+        request = ask(prompt, model, off)[1]
+        run = answers.runs(request)
+        config, all_seen = run.model.config, request.ablation.causal_mask
         at = checks.index("layer", layer, config.n_layers), checks.index("head", head, config.n_heads)
         weights = run.trace.blocks[at[0]].attention.weights[at[1]].tolist()
-        rows = [[weight if key <= query else None for key, weight in enumerate(row)] for query, row in enumerate(weights)]
+        rows = [
+            [weight if key <= query or all_seen else None for key, weight in enumerate(row)]
+            for query, row in enumerate(weights)
+        ]
         return {"labels": run.labels, "weights": rows}
 
     @refusing

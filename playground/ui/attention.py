@@ -14,7 +14,7 @@ from playground.text import labels, say
 
 from .components import figure, thumbs
 from .html import Picture
-from .wiring import Look, Wiring, explanation
+from .wiring import Look, Part, Wiring, explanation
 
 TAB = "attention"
 
@@ -77,7 +77,7 @@ def most_telling(run: Run) -> tuple[int, int]:
     return layer, head
 
 
-def build(wiring: Wiring, first: Run) -> gr.Tab:
+def build(wiring: Wiring, first: Run) -> Part:
     first_layer, first_head = most_telling(first)
     tab: gr.Tab = wiring.worded(gr.Tab(id=TAB, elem_id="tab-attention"), "attention.tab")
     with tab:
@@ -96,4 +96,5 @@ def build(wiring: Wiring, first: Run) -> gr.Tab:
         return event.head if isinstance(event.head, int) and 0 <= event.head < 1000 else 0
 
     wiring.on([small.pick], picked, [], [head], queue=False)
-    return tab
+    counts = {"layer": lambda model: model.config.n_layers, "head": lambda model: model.config.n_heads}
+    return Part(tab, {"layer": (layer, counts["layer"]), "head": (head, counts["head"])})

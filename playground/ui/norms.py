@@ -13,7 +13,7 @@ from playground.text import labels, say
 
 from .components import ASSETS, figure
 from .html import Picture
-from .wiring import Look, Wiring, explanation
+from .wiring import Look, Part, Wiring, explanation
 
 TAB = "norms"
 STAGES = ("before", "normalised", "after")
@@ -78,7 +78,7 @@ def stages(_: Model, lang: str) -> dict[str, Any]:
     return {**labels(lang, "norms.stage"), "choices": [(say(lang, f"norms.{stage}"), stage) for stage in STAGES]}
 
 
-def build(wiring: Wiring, _: Run) -> gr.Tab:
+def build(wiring: Wiring, _: Run) -> Part:
     tab: gr.Tab = wiring.worded(gr.Tab(id=TAB, elem_id="tab-norms"), "norms.tab")
     with tab:
         which = wiring.fitted(gr.Dropdown(list(range(13)), value=0, elem_id="which-norm"), norms_of)
@@ -92,4 +92,4 @@ def build(wiring: Wiring, _: Run) -> gr.Tab:
         every = figure("norms-overview")
     wiring.show(TAB, draw_one, one, [which])
     wiring.show(TAB, draw_all, every, [stage])
-    return tab
+    return Part(tab, {})

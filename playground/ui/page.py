@@ -9,12 +9,12 @@ from playground.models import Model, Models
 from playground.runs import Request, Runs
 from playground.text import labels, say
 
-from . import api, attention, norms, residual, view
+from . import api, attention, checks, norms, residual, view
 from .answers import Answers, Choice, shape
 from .components import alert, bars, player, switches
 from .html import Component
 from .session import Session
-from .wiring import Wiring
+from .wiring import Part, Wiring
 
 PROMPT = "Once upon a time, there was a little fox"
 NEW_TOKENS = 20
@@ -62,11 +62,11 @@ def build(models: Models, runs: Runs, model: str, lang: str) -> gr.Blocks:
                     with gr.Column(scale=1, min_width=320, elem_id="right"):
                         tabs = gr.Tabs(selected=attention.TAB, elem_id="tabs")
                         with tabs:
-                            opened = {part.TAB: part.build(wiring, runs(first)) for part in TABS}
+                            parts = {part.TAB: part.build(wiring, runs(first)) for part in TABS}
         controls = Controls(*asked, strip, next_bars)
         wire_run(wiring, answers, controls)
         wire_model(wiring, answers, controls)
-        wire_page(page, wiring, answers, controls, first, tabs, opened)
+        wire_page(page, wiring, answers, controls, first, tabs, parts)
         theme.click(None, None, None, js="() => { playground.toggleDark(); return []; }")
         wiring.connect(strip.seen)
         wiring.begin(Session(first), lang, attention.TAB)
@@ -157,31 +157,44 @@ def wire_model(wiring: Wiring, answers: Answers, controls: Controls) -> None:
 
 
 def wire_page(page: gr.Blocks, wiring: Wiring, answers: Answers, controls: Controls, first: Request, tabs: gr.Tabs,
-              opened: dict[str, gr.Tab]) -> None:  # fmt: skip
+              parts: dict[str, Part]) -> None:  # fmt: skip
     """The language, the open tab, and what the URL restores."""
     wiring.lang.change(None, wiring.lang, None, js="(lang) => { playground.setLanguage(lang); return []; }")
-    for name, tab in opened.items():
+    for name, part in parts.items():
         js = f"() => {{ playground.look({{ tab: '{name}' }}); return []; }}"
-        tab.select(lambda name=name: name, None, wiring.tab, js=js, show_progress="hidden", api_visibility="private")
+        part.tab.select(lambda name=name: name, None, wiring.tab, js=js, show_progress="hidden", api_visibility="private")
 
     served = wiring.lang.value
+    named = {name: found for part in parts.values() for name, found in part.restored.items()}
     outputs = [wiring.lang, controls.prompt, controls.model, *controls.how, controls.player, controls.switches, tabs,
-               wiring.tab, *wiring.dressed]  # fmt: skip
+               wiring.tab, *(control for control, _ in named.values()), *wiring.dressed]  # fmt: skip
 
     def restore(lang: str, session: Session, visit: gr.Request) -> list[Any]:
         query = dict(visit.query_params)
         if not query and lang == served:  # the page as it came is what is wanted
             return [gr.skip()] * len(outputs)
-        tab = query.get("tab") if query.get("tab") in opened else attention.TAB
+        tab = query["tab"] if query.get("tab") in parts else attention.TAB
         request, choice, at = answers.restore(query, first)
         model = answers.models.get(request.model)
         session.request = request
-        sampling, start = choice.sampling, gr.skip()
-        how = ["greedy", start, start, start, start]
-        if sampling.temperature:
-            how = ["sample", sampling.temperature, sampling.top_k or 0, sampling.top_p or 1, choice.seed]
         shown = [answers.shown(request, choice, at=at), shape(model, request.ablation)]
-        return [lang, request.prompt, model.name, *how, *shown, gr.Tabs(selected=tab), tab, *wiring.dress(lang, model)]
+        found = [restored(query, name, count(model)) for name, (_, count) in named.items()]
+        written = [lang, request.prompt, model.name, *as_controls(choice)]
+        return [*written, *shown, gr.Tabs(selected=tab), tab, *found, *wiring.dress(lang, model)]
 
-    wiring.on([page.load], restore, [wiring.lang, wiring.session], outputs,
-              js="(lang, session) => [playground.language(), session]")  # fmt: skip
+    arrived = wiring.on([page.load], restore, [wiring.lang, wiring.session], outputs,
+                        js="(lang, session) => [playground.language(), session]")  # fmt: skip
+    arrived.then(None, None, None, js="() => { playground.settle(); return []; }")
+
+
+def restored(query: dict[str, str], name: str, count: int) -> Any:
+    """The value a URL gives to a control, if it does. Raises: NotANumber, OutOfRange"""
+    return checks.index(name, checks.written(name, query[name]), count) if name in query else gr.skip()
+
+
+def as_controls(choice: Choice) -> list[Any]:
+    """What the sampling controls show for a choice; greedy leaves the others as they are."""
+    sampling = choice.sampling
+    if sampling.temperature == 0:
+        return ["greedy", *[gr.skip()] * 4]
+    return ["sample", sampling.temperature, sampling.top_k or 0, sampling.top_p or 1, choice.seed]

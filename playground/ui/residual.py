@@ -20,7 +20,7 @@ from playground.text import say
 
 from .components import figure, identity
 from .html import Picture
-from .wiring import Look, Wiring, explanation
+from .wiring import Look, Part, Wiring, explanation
 
 TAB = "residual"
 SHOWN = 8
@@ -107,7 +107,7 @@ def draw_identity(look: Look) -> dict[str, Any]:
     return {"text": say(look.lang, f"residual.{key}", difference=shown), "kind": key, "difference": difference}
 
 
-def build(wiring: Wiring, _: Run) -> gr.Tab:
+def build(wiring: Wiring, _: Run) -> Part:
     tab: gr.Tab = wiring.worded(gr.Tab(id=TAB, elem_id="tab-residual"), "residual.tab")
     with tab:
         measured = identity()
@@ -122,4 +122,4 @@ def build(wiring: Wiring, _: Run) -> gr.Tab:
     wiring.show(TAB, draw_prediction, prediction)
     wiring.show(TAB, draw_stream, path)
     wiring.show(TAB, draw_contributions, added)
-    return tab
+    return Part(tab, {})

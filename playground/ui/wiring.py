@@ -43,6 +43,14 @@ class Shown:
     controls: Sequence[Any]
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One tab as built, and those of its controls that the URL restores: name -> (control, how many values it has)."""
+
+    tab: gr.Tab
+    restored: dict[str, tuple[Any, Callable[[Model], int]]]
+
+
 class Wiring:
     """Collects, while the page is built, what has words and what has pictures; `connect` makes the events."""
 

@@ -79,7 +79,11 @@ def test_every_position_has_its_ten_likeliest_tokens_by_the_models_own_numbers(r
 
 def test_O_COR_04_O_ACT_05_probability_and_logit_stand_under_their_names(runs):
     token, _, probability, logit = shown(runs, HELLO)["steps"][-1]["top"][0]
-    assert (token, probability, logit) == (17442, pytest.approx(1.459506e-4, abs=1e-9), pytest.approx(2.241168, abs=1e-5))
+    assert (token, probability, logit) == (
+        17442,
+        pytest.approx(1.459506e-4, abs=1e-9),
+        pytest.approx(2.241168, abs=1e-5),
+    )
 
 
 def test_a_position_knows_which_token_the_text_took(runs):

@@ -1,0 +1,118 @@
+"""`python app.py` as an operator starts it: it serves, calls nobody, and keeps what visitors type to itself."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import httpx
+import pytest
+from gradio_client import Client
+
+import serving
+
+ROOT = Path(__file__).parents[2]
+# Loaded by every Python process before anything else: who tries to leave this computer is written down and refused.
+GUARD = """
+import os, socket
+real = socket.socket.connect
+def connect(self, address):
+    if self.family in (socket.AF_INET, socket.AF_INET6) and address[0] not in ("127.0.0.1", "::1", "localhost"):
+        with open(os.environ["GUARD_LOG"], "a") as log:
+            log.write(f"{address}\\n")
+        raise OSError("no network in this test")
+    return real(self, address)
+socket.socket.connect = connect
+"""
+CANARY = "canary-5f3a \x1b[31mred"
+
+
+@pytest.fixture(scope="module")
+def started(tmp_path_factory, fix_a_folder):
+    """An address, what the process has said so far, and who it tried to reach."""
+    folder = tmp_path_factory.mktemp("app")
+    (folder / "sitecustomize.py").write_text(GUARD)
+    said, reached = folder / "said", folder / "reached"
+    reached.touch()
+    serving.proxies_aside()
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(folder),
+        "GUARD_LOG": str(reached),
+        "HOME": str(folder),
+        "HF_HUB_CACHE": str(folder / "hub"),
+    }
+    environment.pop("HF_HUB_OFFLINE", None)
+    port = serving.free_port()
+    command = [sys.executable, "app.py", "--model", str(fix_a_folder), "--port", str(port), "--lang", "zh"]
+    with said.open("w") as out:
+        process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=out, stderr=subprocess.STDOUT)
+    url = f"http://127.0.0.1:{port}"
+    try:
+        wait_for(url, process, said)
+        yield url, said, reached
+    finally:
+        process.terminate()
+        process.wait(20)
+
+
+def wait_for(url, process, said, seconds=90):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        assert process.poll() is None, said.read_text()
+        try:
+            if httpx.get(url, trust_env=False, timeout=5).status_code == 200:
+                return
+        except httpx.TransportError:
+            time.sleep(0.2)
+    raise AssertionError(said.read_text())
+
+
+@pytest.fixture(scope="module")
+def app(started):
+    return Client(started[0], verbose=False, analytics_enabled=False, download_files=False)
+
+
+def test_an_own_model_is_offered_and_runs(app, fix_a_folder):
+    answer = app.predict("Hello, I am", model=fix_a_folder.name, max_new_tokens=2, api_name="/generate")
+    assert [token["id"] for token in answer["tokens"]] == [17442, 23487]
+
+
+def test_the_page_arrives_with_a_finished_run_of_it_in_the_language_asked_for(started, fix_a_folder):
+    page = httpx.get(f"{started[0]}/config", trust_env=False).json()
+    shown = {component["props"].get("elem_id"): component["props"] for component in page["components"]}
+    assert shown["player"]["value"]["query"]["model"] == fix_a_folder.name
+    assert len(shown["player"]["value"]["labels"]) > 20
+    assert shown["attention-map"]["value"]["json"]
+    assert shown["run"]["value"] == "运行"
+    assert shown["language"]["value"] == "zh"
+    assert str(fix_a_folder) not in httpx.get(f"{started[0]}/config", trust_env=False).text
+
+
+def test_O_DEP_02_nobody_is_called_and_a_hub_model_is_refused_by_the_page(started, app):
+    assert started[2].read_text() == ""
+    with pytest.raises(Exception, match="out of reach"):  # noqa: PT011 - gradio_client's own class
+        app.predict("Hello", model="gpt2", api_name="/generate")
+
+
+def test_O_DEP_02_O_TOK_11_prompts_are_not_logged(started, app):
+    app.predict(CANARY, max_new_tokens=1, api_name="/generate")
+    said = started[1].read_text()
+    assert "canary" not in said
+    assert "\x1b" not in said
+    assert "torch uses" in said  # O-CON-06: threads set and logged
+    assert "Traceback" not in said
+
+
+@pytest.mark.parametrize(
+    ("lang", "sentence"),
+    [("en", "The file config.json is missing."), ("zh", "找不到文件 config.json。")],
+    ids=["en", "zh"],
+)
+def test_a_model_that_cannot_be_read_is_one_sentence(tmp_path, lang, sentence):
+    command = [sys.executable, "app.py", "--model", str(tmp_path), "--lang", lang]
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, encoding="utf-8", timeout=90, check=False)
+    assert ended.returncode == 2
+    assert ended.stderr.splitlines()[-1].endswith(sentence)
+    assert "Traceback" not in ended.stderr

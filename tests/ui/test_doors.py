@@ -1,0 +1,86 @@
+"""O-SEC-06: every handler of the page can be called by hand with anything. None of them minds."""
+
+import json
+import uuid
+
+import httpx
+import pytest
+
+import serving
+from playground.runs import Request
+
+ODD = {
+    "nothing": None,
+    "text": "x",
+    "a number": -1,
+    "an object": {"from": 3, "text": [], "off": "../../etc/passwd", "head": "NaN", "value": {}},
+    "a list": [["attention.0", 5]],
+    "a path": {"path": "/etc/passwd", "meta": {"_type": "gradio.FileData"}},
+}
+LEAKS = ("Traceback", "site-packages", "/work", "/etc/passwd'", '.py"', "root:")
+
+
+def config():
+    return httpx.get(f"{serving.server().url}/config", trust_env=False).json()
+
+
+def call(fn: int, data: list, event_data: object = None, timeout: float = 60) -> dict:
+    """What the queue says in the end of handler `fn`, asked directly with a session of its own."""
+    url, visitor = f"{serving.server().url}/gradio_api", uuid.uuid4().hex
+    body = {"fn_index": fn, "data": data, "session_hash": visitor, "event_data": event_data}
+    with httpx.Client(timeout=timeout, trust_env=False) as http:
+        joined = http.post(f"{url}/queue/join", json=body)
+        if joined.status_code != 200:
+            return {"output": joined.text}
+        with http.stream("GET", f"{url}/queue/data", params={"session_hash": visitor}) as told:
+            for line in told.iter_lines():
+                message = json.loads(line.removeprefix("data: ")) if line.startswith("data: ") else {}
+                if message.get("msg") in ("process_completed", "unexpected_error"):
+                    return message
+    raise AssertionError("no answer")
+
+
+@pytest.mark.parametrize("kind", ODD)
+def test_no_handler_answers_odd_values_with_a_leak(kind):
+    odd = ODD[kind]
+    for dependency in config()["dependencies"]:
+        if not dependency["backend_fn"]:
+            continue
+        answer = json.dumps(call(dependency["id"], [odd] * len(dependency["inputs"]), odd))
+        assert not any(leak in answer for leak in LEAKS), (dependency["id"], answer[:500])
+
+
+def test_missing_and_surplus_values_do_not_leak():
+    for dependency in config()["dependencies"]:
+        for data in ([], [1] * (len(dependency["inputs"]) + 3)):
+            if dependency["backend_fn"] and len(data) != len(dependency["inputs"]):
+                answer = json.dumps(call(dependency["id"], data))
+                assert not any(leak in answer for leak in LEAKS), (dependency["id"], answer[:500])
+
+
+def test_after_all_that_nothing_has_changed():
+    server = serving.server()
+    assert server.runs(Request(serving.OWN, "Hello, I am")).trace.logits[-1].argmax() == 17442
+    assert set(server.models._loaded) <= {"storyteller", "untrained", serving.OWN}
+
+
+def test_no_handler_has_a_public_name_but_the_four():
+    public = {d["api_name"] for d in config()["dependencies"] if d["api_visibility"] == "public"}
+    assert public == {"generate", "attention", "layer_norm", "ablate"}
+
+
+@pytest.mark.parametrize("path", ["/etc/passwd", "app.py", "assets/models/storyteller/model.safetensors", "../app.py"])
+def test_files_of_the_server_are_not_served(path):
+    answer = httpx.get(f"{serving.server().url}/gradio_api/file={path}", trust_env=False)
+    assert answer.status_code in (403, 404)
+
+
+def test_O_SEC_05_there_is_no_upload_to_fill_the_disk_with():
+    """No part of the page takes a file; what Gradio's own door takes is bounded."""
+    answer = httpx.post(
+        f"{serving.server().url}/gradio_api/upload",
+        files={"files": ("x", b"0" * 5_000_000)},
+        trust_env=False,
+        timeout=30,
+    )
+    assert 400 <= answer.status_code < 500
