@@ -8,6 +8,7 @@ from torch.testing import assert_close
 
 import fixture
 from playground.analysis import (
+    best_ids,
     contribution_norms,
     head_scores,
     kl_divergence,
@@ -170,3 +171,9 @@ def test_head_scores_of_heads_made_by_hand():
 def test_a_single_token_looks_at_itself_alone():
     scores = head_scores(torch.ones(2, 1, 1))
     assert (scores.previous.tolist(), scores.first.tolist(), scores.itself.tolist()) == ([0, 0], [0, 0], [1, 1])
+
+
+@pytest.mark.parametrize("k", [1, 3, 10])
+def test_the_best_ids_are_what_sorting_every_row_whole_puts_first(k):
+    logits = torch.randint(0, 6, (40, 50), generator=torch.Generator().manual_seed(0)).float()  # full of ties
+    assert torch.equal(best_ids(logits, k), logits.argsort(-1, descending=True, stable=True)[:, :k])

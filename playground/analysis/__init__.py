@@ -92,9 +92,17 @@ class Top:
 
 def top_tokens(logits: Tensor, k: int) -> Top:
     """Softmax over the whole vocabulary first, trimming after. Shapes: logits (T, V)"""
-    probabilities = logits.softmax(-1)
-    order = logits.argsort(dim=-1, descending=True, stable=True)[:, :k]
-    return Top(order, probabilities.gather(-1, order), logits.gather(-1, order))
+    ids = best_ids(logits, min(k, logits.size(-1)))
+    return Top(ids, logits.softmax(-1).gather(-1, ids), logits.gather(-1, ids))
+
+
+def best_ids(logits: Tensor, k: int) -> Tensor:
+    """What sorting each row whole would put first, without sorting 50,257 scores to see ten. Shapes: (T, V) -> (T, k)"""
+    ids = logits.topk(k).indices.sort(-1).values  # topk breaks ties as it likes: order by id, then by score
+    ids = ids.gather(-1, logits.gather(-1, ids).argsort(-1, descending=True, stable=True))
+    tied = (logits >= logits.gather(-1, ids[:, -1:])).sum(-1) > k  # others score as high as the last one taken
+    ids[tied] = logits[tied].argsort(-1, descending=True, stable=True)[:, :k]
+    return ids
 
 
 def rank(logits: Tensor, token: int) -> int:

@@ -8,6 +8,7 @@ import gradio as gr
 
 from playground.analysis import rank
 from playground.gpt.ablation import NOTHING_OFF, WHAT_IFS, Ablation
+from playground.gpt.generate import generate
 from playground.gpt.sampling import GREEDY, Sampling
 from playground.models import Model, Models, Progress
 from playground.runs import Request, Run, Runs, next_token, prompt_ids
@@ -49,13 +50,14 @@ class Answers:
         return view.whole(request, *self.look(request), choice.sampling, query, **more)
 
     def write(self, request: Request, choice: Choice, count: int) -> Request:
-        """`request` with up to `count` tokens more, exactly those that stepping would write."""
-        for _ in range(count):
-            run = self.runs(request)
-            if view.stop(run):
-                break
-            request = replace(request, made=(*request.made, next_token(run, choice.sampling, choice.seed)))
-        return request
+        """`request` with up to `count` tokens more: those that stepping would write, without a trace for each."""
+        if count == 0 or view.stop(self.runs(request)):
+            return request
+        model = self.models.get(request.model)
+        ids = [*prompt_ids(model, request.prompt), *request.made]
+        room = min(count, view.MAX_NEW_TOKENS - len(request.made))
+        steps = generate(model.gpt, ids, room, choice.sampling, request.ablation, choice.seed)
+        return replace(request, made=(*request.made, *(step.token for step in steps)))
 
     def start(self, request: Request, count: Any, choice: Choice) -> dict[str, Any]:
         """A prompt just read: its last token selected, `count` tokens for the player to ask for one by one."""

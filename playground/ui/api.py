@@ -17,20 +17,31 @@ from . import checks, view
 from .answers import Answers
 
 SHOWN = 10
+Json = dict[str, Any]
 
 
 def publish(answers: Answers) -> None:
-    """Make the four endpoints public, inside gr.Blocks; each checks every value as the page does."""
+    """Make the endpoints public, inside gr.Blocks."""
+    endpoints = Endpoints(answers)
+    for fn in (endpoints.generate, endpoints.attention, endpoints.layer_norm, endpoints.ablate):
+        gr.api(refusing(fn), api_name=fn.__name__, concurrency_limit=4)
 
-    def ask(prompt: Any, model: Any, off: Any) -> tuple[Model, Request]:
-        chosen = answers.models.get(model)
+
+class Endpoints:
+    """Each checks every value as the page does. Arguments are typed as loosely as JSON is."""
+
+    def __init__(self, answers: Answers) -> None:
+        self._answers = answers
+
+    def _asked(self, prompt: Any, model: Any, off: Any) -> tuple[Model, Request]:
+        chosen = self._answers.models.get(model)
         return chosen, Request(chosen.name, checks.text(prompt), (), checks.switches(off, chosen.config))
 
-    def read(prompt: Any, model: Any, off: Any) -> Run:
-        return answers.runs(ask(prompt, model, off)[1])
+    def _read(self, prompt: Any, model: Any, off: Any) -> Run:
+        return self._answers.runs(self._asked(prompt, model, off)[1])
 
-    @refusing
-    def generate_text(
+    def generate(
+        self,
         prompt: str,
         model: str = "storyteller",
         off: list[str] | None = None,
@@ -39,8 +50,9 @@ def publish(answers: Answers) -> None:
         top_k: float | None = None,
         top_p: float | None = None,
         seed: float = 0,
-    ) -> dict[str, Any]:
-        chosen, request = ask(prompt, model, off)
+    ) -> Json:
+        """Continue a text; temperature 0 is greedy, top_k and top_p None (or 0 and 1) mean no limit."""
+        chosen, request = self._asked(prompt, model, off)
         count = checks.whole("max_new_tokens", max_new_tokens, 1, view.MAX_NEW_TOKENS)
         sampling = checks.sampling(temperature, top_k, top_p, chosen.config.vocab_size)
         ids, label = prompt_ids(chosen, request.prompt), chosen.tokenizer.label
@@ -55,41 +67,30 @@ def publish(answers: Answers) -> None:
             "stopped": steps[-1].stop,
         }
 
-    @refusing
     def attention(
-        prompt: str, model: str = "storyteller", off: list[str] | None = None, layer: float = 0, head: float = 0
-    ) -> dict[str, Any]:
-        request = ask(prompt, model, off)[1]
-        run = answers.runs(request)
-        config, all_seen = run.model.config, request.ablation.causal_mask
+        self, prompt: str, model: str = "storyteller", off: list[str] | None = None, layer: float = 0, head: float = 0
+    ) -> Json:
+        """The weights of one head, rows looking; null where the future is hidden."""
+        run = self._read(prompt, model, off)
+        config = run.model.config
         at = checks.index("layer", layer, config.n_layers), checks.index("head", head, config.n_heads)
         weights = run.trace.blocks[at[0]].attention.weights[at[1]].tolist()
-        rows = [
-            [weight if key <= query or all_seen else None for key, weight in enumerate(row)]
-            for query, row in enumerate(weights)
-        ]
+        rows = [[seen if key <= query else None for key, seen in enumerate(row)] for query, row in enumerate(weights)]
         return {"labels": run.labels, "weights": rows}
 
-    @refusing
-    def layer_norm(prompt: str, model: str = "storyteller", off: list[str] | None = None) -> dict[str, Any]:
-        run = read(prompt, model, off)
+    def layer_norm(self, prompt: str, model: str = "storyteller", off: list[str] | None = None) -> Json:
+        """Mean and standard deviation of every token before, within and after each of the 2L + 1 LayerNorms."""
+        run = self._read(prompt, model, off)
         norms = [
-            {
-                "layer": norm.layer,
-                "name": norm.name,
-                **{
-                    stage: {"mean": getattr(norm, stage).mean.tolist(), "std": getattr(norm, stage).std.tolist()}
-                    for stage in ("before", "normalised", "after")
-                },
-            }
+            {"layer": norm.layer, "name": norm.name, **{stage: moments(getattr(norm, stage)) for stage in STAGES}}
             for norm in norm_statistics(run.trace)
         ]
         return {"labels": run.labels, "norms": norms}
 
-    @refusing
-    def ablate(prompt: str, model: str = "storyteller", off: list[str] | None = None) -> dict[str, Any]:
-        request = ask(prompt, model, off)[1]
-        after, before = answers.runs(request), answers.runs(request.baseline)
+    def ablate(self, prompt: str, model: str = "storyteller", off: list[str] | None = None) -> Json:
+        """The prediction after the whole text with nothing off and with `off`, and the stream's lengths there."""
+        request = self._asked(prompt, model, off)[1]
+        after, before = self._answers.runs(request), self._answers.runs(request.baseline)
         return {
             "before": likeliest(before),
             "after": likeliest(after),
@@ -98,22 +99,26 @@ def publish(answers: Answers) -> None:
             "stream_norms": stream_norms(after.trace)[:, -1].tolist(),
         }
 
-    for name, fn in {"generate": generate_text, "attention": attention, "layer_norm": layer_norm, "ablate": ablate}.items():
-        gr.api(fn, api_name=name, concurrency_limit=4)
+
+STAGES = ("before", "normalised", "after")
 
 
-def likeliest(run: Run) -> list[dict[str, Any]]:
+def moments(found: Any) -> Json:
+    return {"mean": found.mean.tolist(), "std": found.std.tolist()}
+
+
+def likeliest(run: Run) -> list[Json]:
     """The best next tokens after the whole text."""
     top = top_tokens(run.trace.logits[-1:], SHOWN)
     pairs = zip(top.ids[0].tolist(), top.probabilities[0].tolist(), strict=True)
     return [{"label": run.model.tokenizer.label(token), "probability": probability} for token, probability in pairs]
 
 
-def refusing(fn: Callable[..., dict[str, Any]]) -> Callable[..., dict[str, Any]]:
+def refusing(fn: Callable[..., Json]) -> Callable[..., Json]:
     """Turn a refusal into gr.Error with one English sentence; endpoints have no language."""
 
     @wraps(fn)
-    def call(*values: Any) -> dict[str, Any]:
+    def call(*values: Any) -> Json:
         try:
             return fn(*values)
         except PlaygroundError as error:

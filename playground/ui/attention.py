@@ -42,7 +42,15 @@ def notes(look: Look, layer: int, head: int, weights: torch.Tensor) -> list[str]
     shares = {"previous": f"{scores.previous[head]:.2f}", "first": f"{scores.first[head]:.2f}"}
     best = weights.max(-1)
     return [
-        say(look.lang, "attention.most", query=label, at=look.run.start + i, key=labels[key], weight=f"{weight:.3f}", **shares)
+        say(
+            look.lang,
+            "attention.most",
+            query=label,
+            at=look.run.start + i,
+            key=labels[key],
+            weight=f"{weight:.3f}",
+            **shares,
+        )
         + tail
         for i, (label, key, weight) in enumerate(zip(labels, best.indices.tolist(), best.values.tolist(), strict=True))
     ]
@@ -53,7 +61,10 @@ def draw_thumbs(look: Look, layer: int, head: int) -> dict[str, Any]:
     layer = min(layer, len(blocks) - 1)
     weights = blocks[layer].attention.weights
     scores = head_scores(weights)
-    kinds = [max((float(getattr(scores, name)[h]), name) for name in ("previous", "first", "itself")) for h in range(len(weights))]
+    kinds = [
+        max((float(getattr(scores, name)[h]), name) for name in ("previous", "first", "itself"))
+        for h in range(len(weights))
+    ]
     return {
         "layer": layer,
         "head": min(head, config.n_heads - 1),
@@ -67,7 +78,10 @@ def draw_thumbs(look: Look, layer: int, head: int) -> dict[str, Any]:
 
 
 def layers(model: Model, lang: str) -> dict[str, Any]:
-    return {**labels(lang, "attention.layer"), "choices": [(str(layer), layer) for layer in range(model.config.n_layers)]}
+    return {
+        **labels(lang, "attention.layer"),
+        "choices": [(str(layer), layer) for layer in range(model.config.n_layers)],
+    }
 
 
 def most_telling(run: Run) -> tuple[int, int]:
@@ -81,7 +95,10 @@ def build(wiring: Wiring, first: Run) -> Part:
     first_layer, first_head = most_telling(first)
     tab: gr.Tab = wiring.worded(gr.Tab(id=TAB, elem_id="tab-attention"), "attention.tab")
     with tab:
-        layer = wiring.fitted(gr.Radio([(str(first_layer), first_layer)], value=first_layer, elem_id="layer", elem_classes="numbers"), layers)
+        layer = wiring.fitted(
+            gr.Radio([(str(first_layer), first_layer)], value=first_layer, elem_id="layer", elem_classes="numbers"),
+            layers,
+        )
         head = gr.State(first_head)
         with gr.Row(elem_classes="beside"):
             with gr.Column(scale=3, min_width=300):

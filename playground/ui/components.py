@@ -16,7 +16,9 @@ PLOTLY_JS = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
 SCRIPTS = ("playground", "player", "bars", "switches", "thumbs", "figure", "alert", "identity")
 
 
-def component(script: str, events: Sequence[str], template: str, kind: type[Component] = Component, **props: Any) -> Any:
+def component(
+    script: str, events: Sequence[str], template: str, kind: type[Component] = Component, **props: Any
+) -> Any:
     """Markup `template`, run by `playground.<script>(element, props, watch, ...)` with one function for each event.
 
     An event carries a JSON object, which its listener receives as gr.EventData.

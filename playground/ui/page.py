@@ -162,7 +162,9 @@ def wire_page(page: gr.Blocks, wiring: Wiring, answers: Answers, controls: Contr
     wiring.lang.change(None, wiring.lang, None, js="(lang) => { playground.setLanguage(lang); return []; }")
     for name, part in parts.items():
         js = f"() => {{ playground.look({{ tab: '{name}' }}); return []; }}"
-        part.tab.select(lambda name=name: name, None, wiring.tab, js=js, show_progress="hidden", api_visibility="private")
+        part.tab.select(
+            lambda name=name: name, None, wiring.tab, js=js, show_progress="hidden", api_visibility="private"
+        )
 
     served = wiring.lang.value
     named = {name: found for part in parts.values() for name, found in part.restored.items()}

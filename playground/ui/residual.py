@@ -45,7 +45,14 @@ def draw_stream(look: Look) -> Picture:
     drawn = pictures.stream_norms(norms.numpy(), names, words, len(tokens) - 1, baseline)
     final = look.run.trace.final_norm.after.norm(dim=-1)
     notes = [
-        say(look.lang, "residual.stream_note", token=token, first=f"{norms[0, i]:.3f}", last=f"{norms[-1, i]:.3f}", final=f"{final[i]:.3f}")
+        say(
+            look.lang,
+            "residual.stream_note",
+            token=token,
+            first=f"{norms[0, i]:.3f}",
+            last=f"{norms[-1, i]:.3f}",
+            final=f"{final[i]:.3f}",
+        )
         for i, token in enumerate(tokens)
     ]
     return Picture(drawn, notes)
@@ -56,7 +63,10 @@ def draw_contributions(look: Look) -> Picture:
     names = [place(name, look.lang) for name, _ in stream(look.run.trace)][1:]
     words = pictures.ContributionWords(
         title=say(look.lang, "residual.contributions"),
-        **{name: say(look.lang, f"residual.{name}") for name in ("sublayer", "norm", "attention", "feed_forward", "off")},
+        **{
+            name: say(look.lang, f"residual.{name}")
+            for name in ("sublayer", "norm", "attention", "feed_forward", "off")
+        },
     )
     baseline = contribution_norms(look.base.trace).numpy() if look.is_ablated else None
     drawn = pictures.contributions(norms.numpy(), names, words, len(tokens) - 1, baseline)
@@ -64,7 +74,8 @@ def draw_contributions(look: Look) -> Picture:
     notes = [
         say(
             look.lang, "residual.contributions_note", token=token,
-            most=names[most.indices[i]], high=f"{most.values[i]:.3f}", least=names[least.indices[i]], low=f"{least.values[i]:.3f}",
+            most=names[most.indices[i]], high=f"{most.values[i]:.3f}",
+            least=names[least.indices[i]], low=f"{least.values[i]:.3f}",
         )
         for i, token in enumerate(tokens)
     ]  # fmt: skip

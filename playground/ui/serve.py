@@ -8,8 +8,8 @@ import torch
 
 from .components import ASSETS, PLOTLY_JS, head
 
-SANS = (gr.themes.LocalFont("Source Sans Pro", weights=(400, 700)), "PingFang SC", "Microsoft YaHei", "Noto Sans CJK SC",
-        "system-ui", "sans-serif")  # fmt: skip
+CHINESE = ("PingFang SC", "Microsoft YaHei", "Noto Sans CJK SC")
+SANS = (gr.themes.LocalFont("Source Sans Pro", weights=(400, 700)), *CHINESE, "system-ui", "sans-serif")
 MONO = (gr.themes.LocalFont("IBM Plex Mono", weights=(400, 700)), "ui-monospace", "Noto Sans Mono CJK SC", "monospace")
 THREADS = 2  # of torch, set and logged; more visitors share the cores, they do not multiply them
 log = logging.getLogger("playground")
@@ -65,6 +65,7 @@ def settings(lang: str | None) -> dict[str, Any]:
         "pwa": False,
         "state_session_capacity": 200,
         "show_error": True,
+        "max_file_size": 1,  # no part of the page takes a file; Gradio's door for them is always there
     }
 
 

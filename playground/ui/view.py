@@ -62,7 +62,7 @@ def whole(
 def grown(
     request: Request, run: Run, base: Run | None, sampling: Sampling, query: dict[str, Any], known: int
 ) -> dict[str, Any]:
-    """What is new since `known` tokens were shown; the last position shown then is sent again, as it now has a choice."""
+    """What is new since `known` tokens were shown; the position before comes again, as it now has a choice."""
     if run.start:  # the window moved, and every row with it
         return whole(request, run, base, sampling, query, at=len(run.ids) - 1)
     return {**_common(request, run, sampling, query), **_part(run, base, known)}
@@ -90,7 +90,12 @@ def _part(run: Run, base: Run | None, known: int) -> dict[str, Any]:
         if last > first and run.start + last >= known and "\ufffd" not in (text := decode(shown[first : last + 1]))
     ]
     first = max(0, known - run.start - 1)
-    return {"from": known, "labels": run.labels[known - run.start :], "groups": groups, "steps": steps(run, base, first)}
+    return {
+        "from": known,
+        "labels": run.labels[known - run.start :],
+        "groups": groups,
+        "steps": steps(run, base, first),
+    }
 
 
 def stop(run: Run) -> str | None:

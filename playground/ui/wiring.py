@@ -126,7 +126,9 @@ class Wiring:
         """An event that nobody outside may name, whose refusals appear as one sentence and change nothing else."""
         how = {"show_progress": "hidden", "api_visibility": "private", **how}
         asked = guarded(fn, len(outputs)), list(inputs), [*outputs, self.alert]
-        ours = [trigger for trigger in triggers if isinstance(trigger, partial)]  # events of Component, unknown to gr.on
+        ours = [
+            trigger for trigger in triggers if isinstance(trigger, partial)
+        ]  # events of Component, unknown to gr.on
         others = [trigger for trigger in triggers if trigger not in ours]
         made = [trigger(*asked, **how) for trigger in ours] + ([gr.on(others, *asked, **how)] if others else [])
         return made[-1]
