@@ -176,4 +176,4 @@ def test_a_single_token_looks_at_itself_alone():
 @pytest.mark.parametrize("k", [1, 3, 10])
 def test_the_best_ids_are_what_sorting_every_row_whole_puts_first(k):
     logits = torch.randint(0, 6, (40, 50), generator=torch.Generator().manual_seed(0)).float()  # full of ties
-    assert torch.equal(best_ids(logits, k), logits.argsort(-1, descending=True, stable=True)[:, :k])
+    assert torch.equal(best_ids(logits, k), logits.argsort(dim=-1, descending=True, stable=True)[:, :k])

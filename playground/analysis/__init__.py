@@ -97,11 +97,11 @@ def top_tokens(logits: Tensor, k: int) -> Top:
 
 
 def best_ids(logits: Tensor, k: int) -> Tensor:
-    """What sorting each row whole would put first, without sorting 50,257 scores to see ten. Shapes: (T, V) -> (T, k)"""
+    """What sorting every row whole would put first, without sorting 50,257 scores. Shapes: (T, V) -> (T, k)"""
     ids = logits.topk(k).indices.sort(-1).values  # topk breaks ties as it likes: order by id, then by score
-    ids = ids.gather(-1, logits.gather(-1, ids).argsort(-1, descending=True, stable=True))
+    ids = ids.gather(-1, logits.gather(-1, ids).argsort(dim=-1, descending=True, stable=True))
     tied = (logits >= logits.gather(-1, ids[:, -1:])).sum(-1) > k  # others score as high as the last one taken
-    ids[tied] = logits[tied].argsort(-1, descending=True, stable=True)[:, :k]
+    ids[tied] = logits[tied].argsort(dim=-1, descending=True, stable=True)[:, :k]
     return ids
 
 
