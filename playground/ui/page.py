@@ -159,6 +159,7 @@ def wire_model(wiring: Wiring, answers: Answers, controls: Controls) -> None:
 def wire_page(page: gr.Blocks, wiring: Wiring, answers: Answers, controls: Controls, first: Request, tabs: gr.Tabs,
               parts: dict[str, Part]) -> None:  # fmt: skip
     """The language, the open tab, and what the URL restores."""
+    page.load(None, None, wiring.lang, js="() => playground.language()")
     wiring.lang.change(None, wiring.lang, None, js="(lang) => { playground.setLanguage(lang); return []; }")
     for name, part in parts.items():
         js = f"() => {{ playground.look({{ tab: '{name}' }}); return []; }}"
@@ -168,7 +169,7 @@ def wire_page(page: gr.Blocks, wiring: Wiring, answers: Answers, controls: Contr
 
     served = wiring.lang.value
     named = {name: found for part in parts.values() for name, found in part.restored.items()}
-    outputs = [wiring.lang, controls.prompt, controls.model, *controls.how, controls.player, controls.switches, tabs,
+    outputs = [controls.prompt, controls.model, *controls.how, controls.player, controls.switches, tabs,
                wiring.tab, *(control for control, _ in named.values()), *wiring.dressed]  # fmt: skip
 
     def restore(lang: str, session: Session, visit: gr.Request) -> list[Any]:
@@ -181,7 +182,7 @@ def wire_page(page: gr.Blocks, wiring: Wiring, answers: Answers, controls: Contr
         session.request = request
         shown = [answers.shown(request, choice, at=at), shape(model, request.ablation)]
         found = [restored(query, name, count(model)) for name, (_, count) in named.items()]
-        written = [lang, request.prompt, model.name, *as_controls(choice)]
+        written = [request.prompt, model.name, *as_controls(choice)]
         return [*written, *shown, gr.Tabs(selected=tab), tab, *found, *wiring.dress(lang, model)]
 
     arrived = wiring.on([page.load], restore, [wiring.lang, wiring.session], outputs,

@@ -102,12 +102,12 @@ class Wiring:
         controls = [control for shown in self._shown for control in shown.controls]
         changes = [item.change for item in dict.fromkeys([self.tab, self.lang, *controls])]
         inputs = [self.session, self.lang, self.tab, *controls]
-        self.on([seen, *changes], self.draw, inputs, self.pictures, trigger_mode="always_last")
+        self.on([seen, *changes], self.draw, inputs, self.pictures, asked=False, trigger_mode="always_last")
 
         def relabel(lang: str, session: Session) -> list[Any]:
             return self.dress(lang, self.runs.model(session.request.model))
 
-        self.on([self.lang.change], relabel, [self.lang, self.session], self.dressed)
+        self.on([self.lang.change], relabel, [self.lang, self.session], self.dressed, asked=False)
 
     def begin(self, session: Session, lang: str, tab: str) -> None:
         """Word every control and draw the open tab before anybody visits, so that the page arrives complete."""
@@ -121,21 +121,30 @@ class Wiring:
                 shown.component.value = shown.component.postprocess(picture)
 
     def on(
-        self, triggers: Sequence[Any], fn: Callable[..., Any], inputs: Sequence[Any], outputs: Sequence[Any], **how: Any
+        self,
+        triggers: Sequence[Any],
+        fn: Callable[..., Any],
+        inputs: Sequence[Any],
+        outputs: Sequence[Any],
+        asked: bool = True,
+        **how: Any,
     ) -> Any:
-        """An event that nobody outside may name, whose refusals appear as one sentence and change nothing else."""
+        """An event that nobody outside may name, whose refusals appear as one sentence and change nothing else.
+
+        What a visitor asked for clears the last refusal when it succeeds; what merely follows from it (not `asked`)
+        leaves it standing.
+        """
         how = {"show_progress": "hidden", "api_visibility": "private", **how}
-        asked = guarded(fn, len(outputs)), list(inputs), [*outputs, self.alert]
-        ours = [
-            trigger for trigger in triggers if isinstance(trigger, partial)
-        ]  # events of Component, unknown to gr.on
+        event = guarded(fn, len(outputs), None if asked else gr.skip()), list(inputs), [*outputs, self.alert]
+        # Events of Component are unknown to gr.on.
+        ours = [trigger for trigger in triggers if isinstance(trigger, partial)]
         others = [trigger for trigger in triggers if trigger not in ours]
-        made = [trigger(*asked, **how) for trigger in ours] + ([gr.on(others, *asked, **how)] if others else [])
+        made = [trigger(*event, **how) for trigger in ours] + ([gr.on(others, *event, **how)] if others else [])
         return made[-1]
 
 
-def guarded(fn: Callable[..., Any], n_outputs: int) -> Callable[..., Any]:
-    """`fn` with one more output: why it refused, or None. Its own outputs then stay as they are."""
+def guarded(fn: Callable[..., Any], n_outputs: int, done: Any = None) -> Callable[..., Any]:
+    """`fn` with one more output: why it refused (its own outputs then stay as they are), or `done`."""
 
     def call(*values: Any) -> list[Any]:
         try:
@@ -143,7 +152,7 @@ def guarded(fn: Callable[..., Any], n_outputs: int) -> Callable[..., Any]:
         except PlaygroundError as error:
             said = {lang: say_error(lang, error) for lang in LANGUAGES}
             return [*([gr.skip()] * n_outputs), said]
-        return [*(result if isinstance(result, list) else [result]), None]
+        return [*(result if isinstance(result, list) else [result]), done]
 
     # Gradio reads the signature to pass the event, the visitor's request and the progress bar.
     call.__signature__ = inspect.signature(fn)  # type: ignore[attr-defined]
