@@ -42,7 +42,11 @@ window.playground = (() => {
   // The URL restores the page. Written a moment after the last change, so that playing does not flood the history,
   // and not before the page has become what the URL asks for: Gradio sends the URL of that moment to the server.
   let timer, settled = false;
-  function settle() { settled = true; remember(); }
+  function settle() {
+    settled = true;
+    document.documentElement.lang = state.lang === 'zh' ? 'zh-CN' : 'en'; // Gradio has put the browser's there
+    remember();
+  }
   function remember() {
     clearTimeout(timer);
     if (!settled) return;

@@ -112,6 +112,6 @@ def build(wiring: Wiring, first: Run) -> Part:
     def picked(event: gr.EventData) -> int:
         return event.head if isinstance(event.head, int) and 0 <= event.head < 1000 else 0
 
-    wiring.on([small.pick], picked, [], [head], asked=False, queue=False)
+    wiring.on([small.pick], picked, [], [head], asked=False)
     counts = {"layer": lambda model: model.config.n_layers, "head": lambda model: model.config.n_heads}
     return Part(tab, {"layer": (layer, counts["layer"]), "head": (head, counts["head"])})

@@ -2,6 +2,7 @@
 
 import json
 import uuid
+from pathlib import Path
 
 import httpx
 import pytest
@@ -17,7 +18,7 @@ ODD = {
     "a list": [["attention.0", 5]],
     "a path": {"path": "/etc/passwd", "meta": {"_type": "gradio.FileData"}},
 }
-LEAKS = ("Traceback", "site-packages", "/work", "/etc/passwd'", '.py"', "root:")
+LEAKS = ("Traceback", "site-packages", str(Path(__file__).parents[2]), "root:x:")
 
 
 def config():

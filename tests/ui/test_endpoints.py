@@ -400,7 +400,7 @@ def test_after_all_that_the_server_still_answers(refusals, ask):
 
 
 def test_gradio_client_raises_with_that_sentence(client):
-    with pytest.raises(AppError, match="The prompt is empty: write something, then run."):
+    with pytest.raises(AppError, match="prompt is empty"):
         client.predict("", api_name="/generate")
 
 

@@ -20,7 +20,8 @@ OFF = Ablation(attention=frozenset({0}))
 
 @pytest.fixture(scope="module")
 def runs(fix_a) -> Runs:
-    return Runs(lambda _, model=Model("fix_a", fix_a, tokenizer("gpt2")): model)
+    model = Model("fix_a", fix_a, tokenizer("gpt2"))
+    return Runs(lambda _: model)
 
 
 def written(runs, request, count, sampling=GREEDY):

@@ -1,0 +1,1 @@
+"""`python -m tests` runs everything: see __main__.py."""

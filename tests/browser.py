@@ -1,0 +1,52 @@
+"""The Chromium that the tests drive: one that is there, else one that is installed now."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+WAIT = 600  # seconds that an installation may take
+
+
+def find() -> str | None:
+    """A browser that starts: on the PATH, or Playwright's own."""
+    found = [path for name in NAMES if (path := shutil.which(name))]
+    return next((path for path in [*found, *_playwrights_own()] if _starts(path)), None)
+
+
+def install() -> str:
+    """Playwright's own browser, or Debian's; the result of `find` after that. Raises: SystemExit"""
+    attempts = [[[sys.executable, "-m", "playwright", "install", "chromium"]]]
+    if shutil.which("apt-get") and os.geteuid() == 0:
+        attempts.append([["apt-get", "update"], ["apt-get", "install", "-y", "chromium", "fonts-noto-cjk"]])
+    for commands in attempts:
+        for command in commands:
+            _run(command)
+        if path := find():
+            return path
+    raise SystemExit("No browser: install Chromium or Chrome, or run `playwright install --with-deps chromium`.")
+
+
+def _playwrights_own() -> list[str]:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        path = playwright.chromium.executable_path
+    return [path] if Path(path).exists() else []
+
+
+def _starts(path: str) -> bool:
+    """Whether the libraries that it needs are there too."""
+    try:
+        return subprocess.run([path, "--version"], capture_output=True, timeout=60, check=False).returncode == 0
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+
+
+def _run(command: list[str]) -> None:
+    try:
+        subprocess.run(command, timeout=WAIT, check=False, stdin=subprocess.DEVNULL)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        sys.stderr.write(f"{' '.join(command)}: {error}\n")

@@ -1,0 +1,142 @@
+"""How it looks: on phones and wide screens, in the dark, to a keyboard and to a screen reader."""
+
+import pytest
+from axe_core_python.base import AXE_SCRIPT
+from playwright.sync_api import expect
+
+TABS = ("attention", "norms", "residual")
+FIGURES = {
+    "attention": ["attention-map"],
+    "norms": ["norm-by-token", "norms-overview"],
+    "residual": ["prediction", "stream", "contributions"],
+}
+LEAST = 32  # pixels a control is high
+
+
+def no_sideways_scroll(visitor):
+    assert visitor.page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+
+
+def fills_its_place(visitor, figure):
+    visitor.drawn(figure)
+    visitor.page.wait_for_function(
+        """(figure) => { const plot = document.querySelector(`#${figure} .plot`);
+          const width = (element) => element.getBoundingClientRect().width, drawn = plot?.querySelector('svg.main-svg');
+          return drawn && Math.abs(width(drawn) - width(plot.parentElement)) <= 5; }""",
+        arg=figure,
+    )
+
+
+@pytest.mark.parametrize("width", [1200, 1920])
+def test_O_UI_01_a_figure_fills_its_place_when_its_tab_is_first_opened(visit, width):
+    visitor = visit("en", "n=3", width=width, height=1000)
+    for tab in TABS:
+        visitor.show_tab(tab)
+        for figure in FIGURES[tab]:
+            fills_its_place(visitor, figure)
+        no_sideways_scroll(visitor)
+    visitor.page.set_viewport_size({"width": width - 200, "height": 1000})
+    fills_its_place(visitor, "stream")
+    visitor.show_tab("attention")
+    fills_its_place(visitor, "attention-map")
+
+
+SMALL = """(least) => [...document.querySelectorAll(`button, select, textarea, [role=tab], label:has(input[type=radio]),
+    input:not([type=radio]):not([type=checkbox]):not([type=range])`)]
+  .filter((control) => control.checkVisibility({ visibilityProperty: true, opacityProperty: true }))
+  .filter((control) => !control.closest('footer'))
+  .map((control) => [control.id || control.className || control.tagName, control.textContent.trim().slice(0, 30),
+    Math.round(control.getBoundingClientRect().height * 10) / 10])
+  .filter(([, , height]) => height > 0 && height < least)"""
+
+
+@pytest.mark.parametrize(("lang", "width", "height"), [("zh", 390, 844), ("en", 360, 740)])
+def test_O_UI_09_it_works_on_a_phone(visit, lang, width, height):
+    visitor = visit(lang, "n=6", width=width, height=height, has_touch=True, is_mobile=True)
+    small = []
+    for tab in TABS:
+        visitor.show_tab(tab)
+        visitor.quiet()
+        for figure in FIGURES[tab]:
+            fills_its_place(visitor, figure)
+        no_sideways_scroll(visitor)
+        small += visitor.page.evaluate(SMALL, LEAST)
+    assert small == []
+    visitor.chips.nth(2).tap()
+    visitor.at(2)
+    strip = visitor.find("#player .strip").bounding_box()
+    assert strip["width"] <= width
+
+
+PICTURED = ", ".join(
+    f".plot .{part}" for part in ("xtick text", "ytick text", "gtitle", "xtitle", "ytitle", "cbaxis text")
+)
+WRITTEN = "#player .tok, #bars .name, #bars .p, #bars .logit, .note, .switches .sw, .effect"
+CONTRAST = """([selector, property]) => {
+  const parse = (colour) => colour.match(/[\\d.]+/g).map(Number);
+  const linear = (c) => (c /= 255) <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
+  const luminance = ([r, g, b]) => 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
+  return [...document.querySelectorAll(selector)].filter((e) => e.textContent.trim()).map((element) => {
+    const ink = parse(getComputedStyle(element)[property]);
+    let ground = [0, 0, 0, 0];
+    for (let at = element; at && (ground[3] ?? 1) === 0; at = at.parentElement)
+      ground = parse(getComputedStyle(at).backgroundColor);
+    const [a, b] = [luminance(ink), luminance(ground)];
+    return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+  });
+}"""
+
+
+def test_O_UI_08_every_text_reads_in_the_dark_and_in_the_light(visit):
+    visitor = visit("zh", "n=4&off=attention.0")
+    pictured = visitor.figure("attention-map")["data"][0]["colorscale"]
+    for dark in (True, False):
+        visitor.find("#theme").click()
+        expect(visitor.find("body")).to_have_class(
+            __import__("re").compile(r"\bdark\b" if dark else r"^(?!.*\bdark\b)")
+        )
+        for tab in TABS:
+            visitor.show_tab(tab)
+            visitor.quiet()
+            for selector, property in (
+                (PICTURED, "fill"),
+                (WRITTEN, "color"),
+            ):
+                found = visitor.page.evaluate(CONTRAST, [selector, property])
+                assert found
+                assert min(found) >= 4.5
+        visitor.show_tab("attention")
+        shown = visitor.figure("attention-map")["data"][0]["colorscale"]
+        assert (shown != pictured) is dark
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious(visit, scheme):
+    visitor = visit("en", "n=4&off=attention.0&__theme=" + scheme, color_scheme=scheme)
+    visitor.find("#settings button").first.click()
+    visitor.find('#switches [data-more="0"]').click()
+    visitor.page.evaluate(AXE_SCRIPT)
+    found = []
+    for tab in TABS:
+        visitor.show_tab(tab)
+        visitor.quiet()
+        for violation in visitor.page.evaluate("axe.run({ exclude: ['footer'] })")["violations"]:
+            places = [node["html"][:160] for node in violation["nodes"][:3]]
+            found.append((violation["impact"], violation["id"], tab, len(violation["nodes"]), places))
+    assert [each for each in found if each[0] in ("serious", "critical")] == []
+
+
+PARTS = ["#run", "#model", "#switches", ".transport", ".strip", "#bars", "#tabs", "#layer", "#thumbs"]
+WITHIN = "(parts) => parts.filter((part) => document.activeElement.closest(part)).join()"
+
+
+def test_the_whole_page_can_be_walked_with_the_keyboard(visit):
+    visitor = visit("en", "n=2")
+    visitor.find("#prompt textarea").focus()
+    passed = set()
+    for _ in range(60):
+        visitor.press("Tab")
+        passed.add(visitor.page.evaluate(WITHIN, PARTS))
+    reached = " ".join(passed)
+    for part in PARTS:
+        assert part in reached
