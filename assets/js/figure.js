@@ -68,6 +68,7 @@ playground.figure = (element, props, watch, pick) => {
     const room = window.innerHeight - (element.getBoundingClientRect().top + window.scrollY) - 50;
     layout.height = follow?.axes?.includes('y') ? Math.min(height, Math.max(room, AROUND + ROW * tokens)) : height;
     root.style.height = `${layout.height}px`;
+    write(tokens);
     for (const name of Object.keys(layout).filter((key) => /^[xy]axis/.test(key) && follow?.axes?.includes(key[0]))) {
       const axis = layout[name];
       if (!axis.tickvals || axis.showticklabels === false) continue;
@@ -78,8 +79,20 @@ playground.figure = (element, props, watch, pick) => {
     }
   }
 
+  // What stands in the cells is drawn only where a cell is wide enough for it.
+  let template = null;
+  function write(tokens) {
+    const written = follow?.written;
+    if (!written) return;
+    const cells = figure.data[written.trace];
+    template = cells.texttemplate || template;
+    cells.texttemplate = (root.clientWidth - AROUND) / tokens < written.width ? '' : template;
+  }
+
   async function react() {
     if (!figure || !element.isConnected) return;
+    element.classList.toggle('empty', !figure.data.length);
+    if (!figure.data.length) { followPosition(); return; }
     while (!window.Plotly) await new Promise((done) => setTimeout(done, 30));
     followPosition();
     ink();

@@ -6,7 +6,8 @@ A figure is sent as the text of `as_json(figure)`. Every figure of this package 
                 "tokens": 14,              P, how many positions there are; positions are 0 .. P-1
                 "axes": ["x", "y"],        axes whose coordinate is a token position (may be empty)
                 "hover": ["y", "x"],       axes that name the tokens under the mouse (may be empty)
-                "pick": [PICK, ...]},      what to exchange when another position is selected (may be empty)
+                "pick": [PICK, ...],       what to exchange when another position is selected (may be empty)
+                "written": {"trace": 0, "width": 40}},   texts in the cells of data[0], which need so many pixels
      "dark": {"#0072b2": "#56b4e9", ...}}  colour on a light page -> colour on a dark page
 
 A PICK is one of two, told apart by which key it has:
@@ -35,6 +36,8 @@ What the page does:
   to light is parsing it again. Colours are lower-case and `literal` keeps them out of labels, so no user text changes.
 * ink: figures set no text colour. The page sets layout.font.color (ink) and layout.hoverlabel = {bgcolor: card,
   bordercolor: line, font: {color: ink}}; backgrounds are transparent. `layout.height` is set, the width is not.
+* written (often absent): where tokens / width of the plot leaves a cell fewer pixels, data[trace].texttemplate is "".
+* no data: the picture is hidden and the notes stand alone.
 * narrow page (optional): a token axis has tickvals and ticktext of at most 40 tokens, evenly spaced. Where fewer fit,
   keep every k-th of both. Hover still names every token, because the axis' `labelalias` holds them all.
 """
@@ -86,6 +89,7 @@ def follow(
     axes: Sequence[Axis] = (),
     hover: Sequence[Axis] = (),
     picks: Sequence[Mapping[str, Any]] = (),
+    written: Mapping[str, int] | None = None,
 ) -> go.Figure:
     """Write into the figure what the page needs to show another position, and return it.
 
@@ -95,4 +99,6 @@ def follow(
         if len(each["values"]) != tokens:
             raise ValueError(f"{len(each['values'])} values to pick from, but {tokens} tokens")
     told = {"position": position, "tokens": tokens, "axes": list(axes), "hover": list(hover), "pick": list(picks)}
+    if written:
+        told["written"] = dict(written)
     return figure.update_layout(meta={"follow": told, "dark": DARK})

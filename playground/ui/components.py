@@ -13,7 +13,7 @@ from .html import Component, Figure
 
 ASSETS = Path(__file__).parents[2] / "assets"
 PLOTLY_JS = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
-SCRIPTS = ("playground", "player", "bars", "switches", "thumbs", "figure", "alert", "identity")
+SCRIPTS = ("playground", "player", "bars", "switches", "thumbs", "figure", "alert", "identity", "proofs")
 
 
 def component(
@@ -68,6 +68,12 @@ def thumbs() -> Any:
 def identity() -> Any:
     """One sentence about the residual identity, as measured."""
     return component("identity", (), '<p class="identity" role="status"></p>', elem_id="identity")
+
+
+def proofs(value: Any) -> Any:
+    """How many identities hold for the run on screen; event `prove`: a run has come to rest, please prove it."""
+    template = '<div class="proofs"></div>'
+    return component("proofs", ("prove",), template, value=value, words=words("proofs"), elem_id="proofs")
 
 
 def figure(elem_id: str) -> Any:
