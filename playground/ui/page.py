@@ -9,7 +9,7 @@ from playground.models import Model, Models
 from playground.runs import Request, Runs
 from playground.text import labels, say
 
-from . import api, attention, checks, norms, residual, view
+from . import api, attention, checks, feed_forward, model_tab, norms, residual, view
 from .answers import Answers, Choice, shape
 from .components import alert, bars, player, switches
 from .html import Component
@@ -18,7 +18,7 @@ from .wiring import Part, Wiring
 
 PROMPT = "Once upon a time, there was a little fox"
 NEW_TOKENS = 20
-TABS = (attention, norms, residual)
+TABS = (attention, norms, feed_forward, residual, model_tab)
 PROGRESS = gr.Progress()
 
 
