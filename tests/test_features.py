@@ -28,7 +28,11 @@ def test_every_site_is_the_layer_norm_that_the_statistics_name(fix_a, trace):
 
 def test_O_ACT_01_the_last_token_before_and_after(fix_a, trace):
     site = norm_site(fix_a, trace, 3)
-    measured = [float(f(getattr(site, at)[-1])) for at in ("before", "after") for f in (torch.mean, lambda x: x.var(correction=0))]
+    measured = [
+        float(f(getattr(site, at)[-1]))
+        for at in ("before", "after")
+        for f in (torch.mean, lambda x: x.var(correction=0))
+    ]
     assert measured == pytest.approx([0.208549, 0.236100, 0.020173, 1.046535], abs=1e-5)
 
 

@@ -16,7 +16,7 @@ GAP = 0.06  # between two panels, of the figure's width
 
 @dataclass(frozen=True)
 class HistogramWords:
-    """Words of the histograms; `stages` are before, normalised, after scale and shift; `title` may be one a position."""
+    """Words of the histograms; `stages` are before, normalised, after; `title` may be one a position."""
 
     title: Title
     stages: tuple[str, str, str]
@@ -124,7 +124,8 @@ def standing_out(
     figure.add_scatter(x=seen["normalised"][position], y=places, xaxis="x2", mode="markers",
                        name=literal(words.normalised), customdata=learnt[position],
                        marker={"color": NORM, "size": 9, "symbol": "circle-open", "line": {"width": 1.5}},
-                       hovertemplate=f"{start}{literal(words.normalised)}: %{{x:.4g}}{tail}<extra></extra>")  # fmt: skip
+                       hovertemplate=f"{start}{literal(words.normalised)}: %{{x:.4g}}{tail}<extra></extra>",
+                       )  # fmt: skip
     picks += [pick(2, "x", seen["normalised"]), pick(2, "customdata", learnt.tolist())]
     texts = [[str(index) for index in row] for row in indices.tolist()]
     figure.update_layout(xaxis={"domain": [0, 0.47], "nticks": 5}, xaxis2={"domain": [0.53, 1], "nticks": 5},
@@ -162,7 +163,8 @@ def scale_shift(
         figure.add_scatter(x=places[position], y=chosen[position], yaxis=axis, mode="markers", marker=ring,
                            name=literal(words.marked), showlegend=axis == "y", hovertemplate=hover)  # fmt: skip
     figure.update_layout(yaxis={"domain": [0.55, 1], "title": {"text": literal(words.scale)}, "nticks": 5},
-                         yaxis2={"domain": [0, 0.45], "title": {"text": literal(words.shift)}, "nticks": 5})  # fmt: skip
+                         yaxis2={"domain": [0, 0.45], "title": {"text": literal(words.shift)}, "nticks": 5},
+                         )  # fmt: skip
     quiet(figure, at(words.title, position), height=340)
     figure.update_layout(showlegend=True)
     figure.update_xaxes(title_text=literal(words.feature), anchor="y2", range=[-1, len(scales)])

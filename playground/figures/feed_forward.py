@@ -95,9 +95,7 @@ def gelu_points(
     return follow(figure, position, len(x), picks=picks)
 
 
-def share_on(
-    shares: ArrayLike, names: Sequence[str], chosen: int, words: ShareWords, position: int
-) -> go.Figure:
+def share_on(shares: ArrayLike, names: Sequence[str], chosen: int, words: ShareWords, position: int) -> go.Figure:
     """Share of neurons that are on, layer by layer: bars for the selected token, a dashed line for the text's mean.
 
     The chosen layer's bar is full, the others pale.

@@ -55,7 +55,7 @@ from .style import DARK, Title, literal
 
 Axis = Literal["x", "y"]
 MOST_PICKED = 600_000  # bytes of a figure's picks; beyond, every step asks for a new figure instead
-Values = NDArray[np.floating[Any]] | Sequence[str] | Sequence[Sequence[str]]
+Values = NDArray[Any] | Sequence[str] | Sequence[Sequence[str]]
 
 
 def pick(trace: int, attr: str, values: Values) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """What each part of a forward pass computes: its shape, its parameters, its arithmetic, the numbers it writes.
 
-Every count grows as new · (each + pair · seen): with the tokens read now, and with the pairs of a token and one it sees.
+Every count grows as new · (each + pair · seen): with the tokens read, and with the pairs of a token and one it sees.
 """
 
 from dataclasses import dataclass

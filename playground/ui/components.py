@@ -13,7 +13,10 @@ from .html import Component, Figure
 
 ASSETS = Path(__file__).parents[2] / "assets"
 PLOTLY_JS = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
-SCRIPTS = ("playground", "player", "bars", "switches", "thumbs", "figure", "alert", "identity", "neurons", "architecture")
+SCRIPTS = (
+    *("playground", "player", "bars", "switches", "thumbs", "figure", "alert", "identity"),
+    *("neurons", "architecture"),
+)
 
 
 def component(script: str, events: Sequence[str], template: str, kind: type[Component] = Component, **props: Any) -> Any:
@@ -84,7 +87,7 @@ def architecture(sources: Any) -> Any:
 
 
 def figure(elem_id: str) -> Any:
-    """A plotly figure that follows the selected position; events `pick`: a cell was clicked, `redraw`: see follow.py."""
+    """A plotly figure that follows the position; events `pick`: a cell was clicked, `redraw`: see follow.py."""
     template = '<div class="plot"></div><p class="note" aria-live="polite"></p>'
     return component("figure", ("pick", "redraw"), template, Figure, elem_id=elem_id)
 

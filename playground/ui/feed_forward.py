@@ -23,6 +23,7 @@ TAB = "feed_forward"
 STRONGEST = 8
 PROMOTED = 6
 BINS = 60
+CURVE_WORDS = ("hidden", "active", "neuron", "neurons", "strongest", "curve", "count")
 MOST_WORK = 4 * 10**9  # FLOPs of reading the neurons of every position; beyond, only those of the one asked for
 
 
@@ -45,12 +46,11 @@ def draw_curve(look: Look, layer: int) -> Picture:
     counts = np.stack([np.histogram(row, edges)[0] for row in seen.hidden.numpy()])
     words = pictures.CurveWords(
         title=say(look.lang, "feed_forward.curve_title", layer=layer),
-        **{name: say(look.lang, f"feed_forward.{name}") for name in ("hidden", "active", "neuron", "neurons", "strongest", "curve", "count")},
+        **{name: say(look.lang, f"feed_forward.{name}") for name in CURVE_WORDS},
     )
     x, y = gelu_curve(low, high)
-    drawn = pictures.gelu_points(
-        seen.hidden.numpy(), seen.active.numpy(), (x.numpy(), y.numpy()), (edges, counts), best.numpy(), words, look.position
-    )
+    values, curve = (seen.hidden.numpy(), seen.active.numpy()), (x.numpy(), y.numpy())
+    drawn = pictures.gelu_points(*values, curve, (edges, counts), best.numpy(), words, look.position)
     shares, highest = share_on(seen.hidden).tolist(), seen.hidden.max(-1)
     notes = [
         say(
@@ -76,7 +76,8 @@ def draw_share(look: Look, layer: int) -> Picture:
     notes = [
         say(
             look.lang, "feed_forward.share_note", token=token,
-            most=names[most.indices[i]], high=f"{most.values[i]:.1%}", least=names[least.indices[i]], low=f"{least.values[i]:.1%}",
+            most=names[most.indices[i]], high=f"{most.values[i]:.1%}",
+            least=names[least.indices[i]], low=f"{least.values[i]:.1%}",
         )
         for i, token in enumerate(look.run.labels)
     ]  # fmt: skip
@@ -98,8 +99,8 @@ def draw_neurons(look: Look, layer: int) -> dict[str, Any]:
     label = look.run.model.tokenizer.label
     rows = [
         [
-            {"neuron": n, "hidden": h, "active": a, "written": w, "promoted": [[label(t), v] for t, v in zip(ids, values, strict=True)]}
-            for n, h, a, w, ids, values in zip(*row, strict=True)
+            {"neuron": n, "hidden": h, "active": a, "written": w, "promoted": list(zip(map(label, t), v, strict=True))}
+            for n, h, a, w, t, v in zip(*row, strict=True)
         ]
         for row in zip(*(column.tolist() for column in (*columns, favoured.ids, favoured.logits)), strict=True)
     ]
@@ -109,7 +110,7 @@ def draw_neurons(look: Look, layer: int) -> dict[str, Any]:
         "tokens": look.run.labels[first:last],
         "off": layer in look.request.ablation.feed_forward,
         "rows": rows,
-    }  # fmt: skip
+    }
 
 
 def layers(model: Model, lang: str) -> dict[str, Any]:

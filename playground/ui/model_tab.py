@@ -83,8 +83,8 @@ def switched(ablation: Ablation, lang: str) -> dict[str, str]:
 
 def compared(model: Model) -> list[dict[str, Any]]:
     """The running model first, then the known sizes it is not."""
-    known = [(name, PRESETS[name]) for name in COMPARED if name != model.name]
-    return [{"name": name, "running": name == model.name, **facts(config)} for name, config in ((model.name, model.config), *known)]
+    rows = [(model.name, model.config), *((name, PRESETS[name]) for name in COMPARED if name != model.name)]
+    return [{"name": name, "running": name == model.name, **facts(config)} for name, config in rows]
 
 
 def facts(config: GPTConfig) -> dict[str, int]:

@@ -44,12 +44,16 @@ def draw_histograms(look: Look, which: int) -> Picture:
     )
     edges, counts = [each.edges.numpy() for each in counted], [each.counts.numpy() for each in counted]
     drawn = pictures.value_histograms(edges, counts, said, look.position)
-    spans = [(each.edges[:, 0].tolist(), each.edges[:, -1].tolist()) for each in counted]
+    spans = {
+        f"{end}_{stage}": getattr(getattr(site, stage), find)(-1).tolist()
+        for stage in STAGES
+        for end, find in (("low", "amin"), ("high", "amax"))
+    }
     within = (site.normalised.abs() < 1).double().mean(-1).tolist()
     notes = [
         say(
-            look.lang, "norm_detail.histograms_note", token=token, features=site.before.size(-1), within=f"{within[i]:.1%}",
-            **{f"{end}_{stage}": f"{span[k][i]:.3g}" for stage, span in zip(STAGES, spans, strict=True) for k, end in enumerate(("low", "high"))},
+            look.lang, "norm_detail.histograms_note", token=token, features=site.before.size(-1),
+            within=f"{within[i]:.1%}", **{name: f"{values[i]:.3g}" for name, values in spans.items()},
         )
         + tail(look)
         for i, token in enumerate(look.run.labels)
@@ -78,7 +82,8 @@ def draw_standing_out(look: Look, which: int) -> Picture:
     notes = [
         say(
             look.lang, "norm_detail.standing_out_note", token=token, count=features.size(-1), share=f"{share[i]:.1%}",
-            feature=features[i, 0].item(), **{name: f"{value[i, 0]:.4g}" for name, value in values.items()},
+            feature=features[i, 0].item(),
+            **{name: f"{value[i, 0]:.4g}" for name, value in values.items()},
         )
         + tail(look)
         for i, token in enumerate(look.run.labels)

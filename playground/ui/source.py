@@ -11,24 +11,25 @@ from typing import Any
 from playground.gpt import model
 
 ROOT = Path(__file__).parents[2]
+NORM = ((model.LayerNorm, ("normalised", "after")), (model.normalise, ()))
 # For every part: what to show, and in it the assignments to mark, named by what they assign to.
 SHOWN: dict[str, tuple[tuple[Callable[..., Any], tuple[str, ...]], ...]] = {
     "token_embedding": ((model.GPTModel._run, ("tokens",)),),
     "position_embedding": ((model.GPTModel._run, ("positions",)),),
     "embedding": ((model.GPTModel._run, ("x",)),),
-    "norm_1": ((model.TransformerBlock.forward, ("(normed, norm_1)",)), (model.LayerNorm, ("normalised", "after")), (model.normalise, ())),
+    "norm_1": ((model.TransformerBlock.forward, ("(normed, norm_1)",)), *NORM),
     "qkv": ((model.MultiHeadAttention, ("(q, k, v)", "self.qkv")),),
     "scores": ((model.MultiHeadAttention.forward, ("scale", "scores")),),
     "weights": ((model.MultiHeadAttention.forward, ("visible", "weights")),),
     "mixed": ((model.MultiHeadAttention.forward, ("mixed",)),),
     "out": ((model.MultiHeadAttention, ("out", "self.out")),),
     "middle": ((model.TransformerBlock.forward, ("keep", "middle")),),
-    "norm_2": ((model.TransformerBlock.forward, ("(normed, norm_2)",)), (model.LayerNorm, ("normalised", "after")), (model.normalise, ())),
+    "norm_2": ((model.TransformerBlock.forward, ("(normed, norm_2)",)), *NORM),
     "widen": ((model.FeedForward, ("hidden", "self.widen")),),
     "gelu": ((model.gelu, ()), (model.FeedForward, ("active",))),
     "narrow": ((model.FeedForward, ("out", "self.narrow")),),
     "after": ((model.TransformerBlock.forward, ("keep", "after")),),
-    "final_norm": ((model.GPTModel._run, ("(normed, final_norm)",)), (model.LayerNorm, ("normalised", "after")), (model.normalise, ())),
+    "final_norm": ((model.GPTModel._run, ("(normed, final_norm)",)), *NORM),
     "logits": ((model.GPTModel._run, ("logits",)),),
     "block": ((model.TransformerBlock, ()), (model.GPTModel._run, ("(x, record)",))),
 }  # fmt: skip

@@ -15,7 +15,12 @@ from playground.gpt.model import GPTModel
 SHAPES = {**PRESETS, "fix_a": replace(fixture.SMALL, vocab_size=50257), "no qkv bias": GPTConfig(qkv_bias=False)}
 TINY = PRESETS["tiny"]
 # Where torch counts it: the module that multiplies. The two products of attention are its own, outside any Linear.
-MODULES = {"qkv": "attention.qkv", "out": "attention.out", "widen": "feed_forward.widen", "narrow": "feed_forward.narrow"}
+MODULES = {
+    "qkv": "attention.qkv",
+    "out": "attention.out",
+    "widen": "feed_forward.widen",
+    "narrow": "feed_forward.narrow",
+}
 # Which recorded tensors a part writes; keys and values of cached tokens were written before.
 WRITES = {
     "qkv": ("attention.query", "attention.key", "attention.value"),
