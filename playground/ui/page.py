@@ -9,7 +9,7 @@ from playground.models import Model, Models
 from playground.runs import Request, Runs
 from playground.text import labels, say
 
-from . import api, attention, checks, lens, norms, proofs, residual, view
+from . import api, attention, checks, feed_forward, lens, model_tab, norms, proofs, residual, view
 from .answers import Answers, Choice, shape
 from .components import alert, bars, player, switches
 from .components import proofs as proof_badge
@@ -19,7 +19,7 @@ from .wiring import Part, Wiring
 
 PROMPT = "Once upon a time, there was a little fox"
 NEW_TOKENS = 20
-TABS = (attention, norms, residual, lens)
+TABS = (attention, norms, feed_forward, residual, lens, model_tab)
 PROGRESS = gr.Progress()
 
 
