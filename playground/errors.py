@@ -3,7 +3,8 @@
 PlaygroundError
 ├── InputError            something a visitor can change
 │   ├── PromptEmpty, PromptTooLong, ContextFull, MemoryLimit
-│   └── OutOfRange, NotAChoice, NotANumber, UnknownSwitch, UnknownToken, CacheWithoutMask
+│   └── OutOfRange, NotAChoice, NotANumber, UnknownSwitch, UnknownToken, CacheWithoutMask,
+│         AttributionWithoutResiduals
 └── ModelError            something about a model's files or where they come from
     ├── ModelMissing, ModelOffline, ModelTooLarge, DownloadFailed
     ├── ConfigUnreadable, ConfigValue, HeadsDoNotDivide, FlagUnsupported, VocabularyUnsupported
@@ -61,6 +62,9 @@ class UnknownToken(InputError): ...
 
 
 class CacheWithoutMask(InputError): ...
+
+
+class AttributionWithoutResiduals(InputError): ...
 
 
 class ModelMissing(ModelError): ...

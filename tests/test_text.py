@@ -18,8 +18,16 @@ TEXT = ROOT / "playground" / "text"
 PYTHON = [ROOT / "app.py", *sorted((ROOT / "playground").rglob("*.py"))]
 SCRIPTS = sorted((ROOT / "assets" / "js").glob("*.js"))
 # Components whose sentences are sent whole, by `under`: the file of texts and the script that shows them.
-SENT_WHOLE = {"attention": "thumbs", "bars": "bars", "player": "player", "switches": "switches"}
-NAMES = {"LayerNorm", "GPT Playground", "logit"}  # the same in both
+SENT_WHOLE = {
+    "architecture": "architecture",
+    "attention": "thumbs",
+    "bars": "bars",
+    "feed_forward": "neurons",
+    "player": "player",
+    "proofs": "proofs",
+    "switches": "switches",
+}
+NAMES = {"LayerNorm", "LayerNorm 1", "LayerNorm 2", "GPT Playground", "logit"}  # the same in both
 CHINESE = re.compile(r"[\u4e00-\u9fff]")
 
 ENTRIES: dict[str, dict[str, Any]] = {
@@ -127,7 +135,7 @@ def used_in_python() -> set[str]:
     patterns = [
         "".join(any_part if part is None else re.escape(part) for part in wildcard(node))
         for _, node in parsed()
-        if isinstance(node, ast.JoinedStr) and re.match(r"[a-z]+\.", str(wildcard(node)[0]))
+        if isinstance(node, ast.JoinedStr) and re.match(r"[a-z_]+\.", str(wildcard(node)[0]))
     ]
     found = {key for key in ENTRIES if key in words}
     return found | {key for pattern in patterns for key in ENTRIES if re.fullmatch(pattern, key)}

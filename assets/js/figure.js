@@ -1,11 +1,11 @@
 // A plotly figure that follows the selected position and the theme, updated in place by Plotly.react.
 // What it may follow is described in playground/figures/follow.py.
-playground.figure = (element, props, watch, pick) => {
+playground.figure = (element, props, watch, pick, redraw) => {
   const { el, state, on } = playground;
   const root = element.querySelector('.plot');
   const note = element.querySelector('.note');
   const band = { at: [], hover: [] };
-  let figure = null, notes = null, follow = null, height = null, drawing = Promise.resolve();
+  let figure = null, notes = null, follow = null, height = null, asked = null, awaited = false, drawing = Promise.resolve();
 
   const TYPES = { f4: Float32Array, f8: Float64Array, i1: Int8Array, u1: Uint8Array, i2: Int16Array, u2: Uint16Array, i4: Int32Array, u4: Uint32Array };
   // Plotly decodes typed arrays in traces by itself; those in `meta` are ours to decode, as rows.
@@ -34,6 +34,15 @@ playground.figure = (element, props, watch, pick) => {
       else put(figure.data[item.trace], item.attr, item.values[position]);
     }
     if (note) note.textContent = notes ? notes[Math.min(index(), notes.length - 1)] ?? '' : '';
+  }
+
+  // A figure too heavy to hold every position is drawn anew at the selected one, once the steps pause; each position is
+  // asked for once. Hidden tabs do not ask: they are drawn when they open.
+  let waiting;
+  function askForPosition() {
+    clearTimeout(waiting);
+    if (!follow?.redraw || follow.position === index() || asked === index()) return;
+    waiting = setTimeout(() => { if (root.offsetParent) { asked = index(); awaited = true; redraw({ at: state.at }); } }, 120);
   }
 
   // On a dark page every colour is exchanged for its partner before the figure is read.
@@ -68,6 +77,7 @@ playground.figure = (element, props, watch, pick) => {
     const room = window.innerHeight - (element.getBoundingClientRect().top + window.scrollY) - 50;
     layout.height = follow?.axes?.includes('y') ? Math.min(height, Math.max(room, AROUND + ROW * tokens)) : height;
     root.style.height = `${layout.height}px`;
+    write(tokens);
     for (const name of Object.keys(layout).filter((key) => /^[xy]axis/.test(key) && follow?.axes?.includes(key[0]))) {
       const axis = layout[name];
       if (!axis.tickvals || axis.showticklabels === false) continue;
@@ -78,13 +88,26 @@ playground.figure = (element, props, watch, pick) => {
     }
   }
 
+  // What stands in the cells is drawn only where a cell is wide enough for it.
+  let template = null;
+  function write(tokens) {
+    const written = follow?.written;
+    if (!written) return;
+    const cells = figure.data[written.trace];
+    template = cells.texttemplate || template;
+    cells.texttemplate = (root.clientWidth - AROUND) / tokens < written.width ? '' : template;
+  }
+
   async function react() {
     if (!figure || !element.isConnected) return;
+    element.classList.toggle('empty', !figure.data.length);
+    if (!figure.data.length) { followPosition(); return; }
     while (!window.Plotly) await new Promise((done) => setTimeout(done, 30));
     followPosition();
     ink();
     fit();
     await Plotly.react(root, figure.data, figure.layout, { responsive: true, displayModeBar: false });
+    askForPosition();
     if (!root.bound) bind();
     place();
     element.dataset.drawn = (+element.dataset.drawn || 0) + 1;
@@ -135,10 +158,12 @@ playground.figure = (element, props, watch, pick) => {
 
   function take() {
     if (!props.value) return;
+    if (!awaited) asked = null; // a new figure, not the answer: it may be asked for any position
+    awaited = false;
     read();
     draw();
   }
-  on('at', () => { if (!figure) return; if (follow?.pick?.length) draw(); else { followPosition(); place(); } });
+  on('at', () => { if (!figure) return; if (follow?.pick?.length) draw(); else { followPosition(); place(); askForPosition(); } });
   on('hover', place);
   new MutationObserver(take).observe(document.body, { attributes: true, attributeFilter: ['class'] });
   let resized;

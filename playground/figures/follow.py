@@ -6,7 +6,9 @@ A figure is sent as the text of `as_json(figure)`. Every figure of this package 
                 "tokens": 14,              P, how many positions there are; positions are 0 .. P-1
                 "axes": ["x", "y"],        axes whose coordinate is a token position (may be empty)
                 "hover": ["y", "x"],       axes that name the tokens under the mouse (may be empty)
-                "pick": [PICK, ...]},      what to exchange when another position is selected (may be empty)
+                "pick": [PICK, ...],       what to exchange when another position is selected (may be empty)
+                "written": {"trace": 0, "width": 40},   texts in the cells of data[0], which need so many pixels
+                "redraw": false},          true when the picks would weigh too much: another position must be asked for
      "dark": {"#0072b2": "#56b4e9", ...}}  colour on a light page -> colour on a dark page
 
 A PICK is one of two, told apart by which key it has:
@@ -29,12 +31,16 @@ What the page does:
 * band: on each axis a of `axes` a rectangle from p - 0.5 to p + 0.5 (an outline for the hovered token). For "x":
   {type: "rect", xref: "x", x0: p - 0.5, x1: p + 0.5, yref: "paper", y0: 0, y1: 1}; for "y" the other way round.
   The figures never set `layout.shapes`: it belongs to the page, which may overwrite it.
+* redraw: the figure then holds `position` alone. For another one the page sends its component's event `redraw`, a
+  moment after the last step, and is sent the figure drawn there; meanwhile it shows what it has.
 * hover: at plotly_hover, for each axis a of `hover`, token = Math.round(event.points[0][a]). The first axis names the
   token that looks or is measured, a second one the token looked at. Without `hover` the points are no tokens.
 * dark page: before JSON.parse, text.replace(/#[0-9a-f]{6}/g, c => dark[c] ?? c) once; keep the text, so that going back
   to light is parsing it again. Colours are lower-case and `literal` keeps them out of labels, so no user text changes.
 * ink: figures set no text colour. The page sets layout.font.color (ink) and layout.hoverlabel = {bgcolor: card,
   bordercolor: line, font: {color: ink}}; backgrounds are transparent. `layout.height` is set, the width is not.
+* written (often absent): where tokens / width of the plot leaves a cell fewer pixels, data[trace].texttemplate is "".
+* no data: the picture is hidden and the notes stand alone.
 * narrow page (optional): a token axis has tickvals and ticktext of at most 40 tokens, evenly spaced. Where fewer fit,
   keep every k-th of both. Hover still names every token, because the axis' `labelalias` holds them all.
 """
@@ -51,7 +57,8 @@ from plotly.utils import PlotlyJSONEncoder
 from .style import DARK, Title, literal
 
 Axis = Literal["x", "y"]
-Values = NDArray[np.floating[Any]] | Sequence[str] | Sequence[Sequence[str]]
+MOST_PICKED = 600_000  # bytes of a figure's picks; beyond, every step asks for a new figure instead
+Values = NDArray[Any] | Sequence[str] | Sequence[Sequence[str]]
 
 
 def pick(trace: int, attr: str, values: Values) -> dict[str, Any]:
@@ -62,6 +69,15 @@ def pick(trace: int, attr: str, values: Values) -> dict[str, Any]:
 def pick_layout(target: str, values: Values) -> dict[str, Any]:
     """At position p, the layout's `target` becomes values[p]."""
     return {"target": target, "values": values}
+
+
+def weight(values: Any) -> int:
+    """About how much values to pick from weigh. Units: bytes"""
+    if isinstance(values, np.ndarray):
+        return values.nbytes
+    if isinstance(values, str):
+        return len(values)
+    return sum(map(weight, values)) if isinstance(values, Sequence) else 8
 
 
 def title_picks(title: Title) -> list[dict[str, Any]]:
@@ -86,13 +102,26 @@ def follow(
     axes: Sequence[Axis] = (),
     hover: Sequence[Axis] = (),
     picks: Sequence[Mapping[str, Any]] = (),
+    written: Mapping[str, int] | None = None,
 ) -> go.Figure:
     """Write into the figure what the page needs to show another position, and return it.
+
+    Picks of more than MOST_PICKED bytes are left out, and the page asks for a redraw at each position.
 
     Raises: ValueError when a pick does not have one entry for each token.
     """
     for each in picks:
         if len(each["values"]) != tokens:
             raise ValueError(f"{len(each['values'])} values to pick from, but {tokens} tokens")
-    told = {"position": position, "tokens": tokens, "axes": list(axes), "hover": list(hover), "pick": list(picks)}
+    heavy = sum(weight(each["values"]) for each in picks) > MOST_PICKED
+    told = {
+        "position": position,
+        "tokens": tokens,
+        "axes": list(axes),
+        "hover": list(hover),
+        "pick": [] if heavy else list(picks),
+        "redraw": heavy,
+    }
+    if written:
+        told["written"] = dict(written)
     return figure.update_layout(meta={"follow": told, "dark": DARK})

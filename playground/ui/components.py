@@ -13,7 +13,10 @@ from .html import Component, Figure
 
 ASSETS = Path(__file__).parents[2] / "assets"
 PLOTLY_JS = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
-SCRIPTS = ("playground", "player", "bars", "switches", "thumbs", "figure", "alert", "identity")
+SCRIPTS = (
+    *("playground", "player", "bars", "switches", "thumbs", "figure", "alert", "identity"),
+    *("proofs", "neurons", "architecture"),
+)
 
 
 def component(
@@ -70,10 +73,31 @@ def identity() -> Any:
     return component("identity", (), '<p class="identity" role="status"></p>', elem_id="identity")
 
 
+def proofs(value: Any) -> Any:
+    """How many identities hold for the run on screen; event `prove`: a run has come to rest, please prove it."""
+    template = '<div class="proofs"></div>'
+    return component("proofs", ("prove",), template, value=value, words=words("proofs"), elem_id="proofs")
+
+
+def neurons() -> Any:
+    """The strongest neurons of the selected token; event `redraw`: those of this position, please."""
+    template = (
+        '<div class="neurons"><h3></h3><div class="scroll" role="region" tabindex="0"></div>'
+        '<p class="note" aria-live="polite"></p></div>'
+    )
+    return component("neurons", ("redraw",), template, words=words("feed_forward"), elem_id="neurons")
+
+
+def architecture(sources: Any) -> Any:
+    """The network as a drawing; `sources` are the lines behind each box."""
+    template = '<div class="architecture"></div>'
+    return component("architecture", (), template, words=words("architecture"), sources=sources, elem_id="architecture")
+
+
 def figure(elem_id: str) -> Any:
-    """A plotly figure that follows the selected position; event `pick`: a cell was clicked."""
+    """A plotly figure that follows the position; events `pick`: a cell was clicked, `redraw`: see follow.py."""
     template = '<div class="plot"></div><p class="note" aria-live="polite"></p>'
-    return component("figure", ("pick",), template, Figure, elem_id=elem_id)
+    return component("figure", ("pick", "redraw"), template, Figure, elem_id=elem_id)
 
 
 def head(lang: str, fixed: bool) -> str:

@@ -11,6 +11,7 @@ from playground.models import Model
 from playground.runs import Run
 from playground.text import labels, say
 
+from . import norm_detail
 from .components import ASSETS, figure
 from .html import Picture
 from .wiring import Look, Part, Wiring, explanation
@@ -88,6 +89,7 @@ def build(wiring: Wiring, _: Run) -> Part:
             with gr.Column(scale=2, min_width=220, elem_classes="help"):
                 gr.HTML(FORMULA, apply_default_css=False)
                 explanation(wiring, "norms.help")
+        norm_detail.build(wiring, TAB, which)
         stage = wiring.fitted(gr.Radio(list(STAGES), value=STAGES[0], elem_id="norm-stage"), stages)
         every = figure("norms-overview")
     wiring.show(TAB, draw_one, one, [which])

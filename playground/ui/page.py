@@ -9,16 +9,17 @@ from playground.models import Model, Models
 from playground.runs import Request, Runs
 from playground.text import labels, say
 
-from . import api, attention, checks, norms, residual, view
+from . import api, attention, checks, feed_forward, lens, model_tab, norms, proofs, residual, view
 from .answers import Answers, Choice, shape
 from .components import alert, bars, player, switches
+from .components import proofs as proof_badge
 from .html import Component
 from .session import Session
 from .wiring import Part, Wiring
 
 PROMPT = "Once upon a time, there was a little fox"
 NEW_TOKENS = 20
-TABS = (attention, norms, residual)
+TABS = (attention, norms, feed_forward, residual, lens, model_tab)
 PROGRESS = gr.Progress()
 
 
@@ -44,6 +45,7 @@ def build(models: Models, runs: Runs, model: str, lang: str) -> gr.Blocks:
         session, tab = gr.State(Session(first)), gr.State(attention.TAB)
         with gr.Row(elem_id="header"):
             title = gr.HTML(elem_id="title", apply_default_css=False)
+            badge = proof_badge(proofs.proved(first, runs(first)))
             choices = [("中文", "zh"), ("English", "en")]
             language = gr.Radio(choices, value=lang, show_label=False, container=False, elem_id="language")
             theme = gr.Button("", size="sm", elem_id="theme", min_width=96)
@@ -66,6 +68,7 @@ def build(models: Models, runs: Runs, model: str, lang: str) -> gr.Blocks:
         controls = Controls(*asked, strip, next_bars)
         wire_run(wiring, answers, controls)
         wire_model(wiring, answers, controls)
+        proofs.wire(wiring, runs, badge)
         wire_page(page, wiring, answers, controls, first, tabs, parts)
         theme.click(None, None, None, js="() => { playground.toggleDark(); return []; }")
         wiring.connect(strip.seen)

@@ -25,6 +25,13 @@ class Look:
     run: Run
     base: Run
     lang: str
+    at: int | None = None  # the selected position, counted in the whole text, where a picture asked for one
+
+    @property
+    def position(self) -> int:
+        """Which row of the trace a picture is drawn at; the last one unless another is asked for."""
+        last = len(self.run.ids) - 1
+        return min(max(last if self.at is None else self.at, self.run.start), last) - self.run.start
 
     @property
     def is_ablated(self) -> bool:
@@ -85,11 +92,13 @@ class Wiring:
     def pictures(self) -> list[Component]:
         return [shown.component for shown in self._shown]
 
+    def look(self, request: Request, lang: str, at: int | None = None) -> Look:
+        run = self.runs(request)
+        return Look(request, run, run if request == request.baseline else self.runs(request.baseline), lang, at)
+
     def draw(self, session: Session, lang: str, tab: str, *values: Any) -> list[Any]:
         """Every picture of the open tab; the others keep what they have."""
-        request = session.request
-        run = self.runs(request)
-        look = Look(request, run, run if request == request.baseline else self.runs(request.baseline), lang)
+        look = self.look(session.request, lang)
         left = list(values)
         drawn = []
         for shown in self._shown:
@@ -104,10 +113,30 @@ class Wiring:
         inputs = [self.session, self.lang, self.tab, *controls]
         self.on([seen, *changes], self.draw, inputs, self.pictures, asked=False, trigger_mode="always_last")
 
+        for shown in self._shown:
+            if hasattr(shown.component, "redraw"):
+                self.on([shown.component.redraw], self.redrawn(shown), [self.session, self.lang, *shown.controls],
+                        [shown.component], trigger_mode="always_last")  # fmt: skip
+
         def relabel(lang: str, session: Session) -> list[Any]:
             return self.dress(lang, self.runs.model(session.request.model))
 
         self.on([self.lang.change], relabel, [self.lang, self.session], self.dressed, asked=False)
+
+    def redrawn(self, shown: Shown) -> Callable[..., Any]:
+        """One picture at the position that its event asks for; of the newest text, should it change meanwhile."""
+
+        def redraw(event: gr.EventData, session: Session, lang: str, *values: Any) -> Any:
+            at = getattr(event, "at", None)
+            if not isinstance(at, int):
+                return gr.skip()
+            while True:
+                request = session.request
+                drawn = shown.draw(self.look(request, lang, at), *values)
+                if session.request == request:
+                    return drawn
+
+        return redraw
 
     def begin(self, session: Session, lang: str, tab: str) -> None:
         """Word every control and draw the open tab before anybody visits, so that the page arrives complete."""

@@ -72,7 +72,7 @@ def test_the_hover_names_who_looks_first() -> None:
 
 def test_the_page_may_follow_on_both_axes() -> None:
     follow = attention_map(causal_weights(3), list("abc"), WORDS, 2).layout.meta["follow"]
-    assert follow == {"position": 2, "tokens": 3, "axes": ["x", "y"], "hover": ["y", "x"], "pick": []}
+    assert follow == {"position": 2, "tokens": 3, "axes": ["x", "y"], "hover": ["y", "x"], "pick": [], "redraw": False}
 
 
 def test_markup_in_labels_and_title_is_literal() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from figures.page import causal_weights, decode, numbers, received
 from playground.figures.attention import AttentionWords, attention_map
-from playground.figures.follow import as_json, follow, pick, pick_layout, title_picks
+from playground.figures.follow import MOST_PICKED, as_json, follow, pick, pick_layout, title_picks, weight
 from playground.figures.norms import OverviewWords, norms_overview
 from playground.figures.style import DARK
 
@@ -41,6 +41,7 @@ def test_texts_travel_as_lists() -> None:
             {"target": "yaxis.ticktext", "values": [["a"], ["b"]]},
             {"target": "title.text", "values": ["&#60;", "b"]},
         ],
+        "redraw": False,
     }
 
 
@@ -55,6 +56,22 @@ def test_the_page_learns_the_dark_colours() -> None:
 def test_a_pick_has_one_entry_for_each_token() -> None:
     with pytest.raises(ValueError, match=r"2 values .* 3 tokens"):
         follow(go.Figure(), 0, 3, picks=[pick(0, "y", np.ones((2, 5)))])
+
+
+@pytest.mark.parametrize(("rows", "heavy"), [(10, False), (11, True)])
+def test_picks_that_weigh_too_much_are_asked_for_one_by_one(rows: int, heavy: bool) -> None:
+    values = np.zeros((rows, MOST_PICKED // 40), dtype=np.float32)
+    told = follow_of(follow(go.Figure(go.Scatter()), 3, rows, axes=("x",), picks=[pick(0, "y", values)]))
+    assert (told["redraw"], len(told["pick"])) == (heavy, 0 if heavy else 1)
+    assert (told["position"], told["tokens"], told["axes"]) == (3, rows, ["x"])
+
+
+@pytest.mark.parametrize(
+    ("values", "bytes_"),
+    [(np.zeros((2, 3), np.float32), 24), (["ab", "c"], 3), ([["a"], ["bc"]], 3), ([[0.5, 1.0], [2.0, 3.0]], 32)],
+)
+def test_what_picks_weigh(values: object, bytes_: int) -> None:
+    assert weight(values) == bytes_
 
 
 def test_a_head_of_128_tokens_weighs_at_most_100_kilobytes() -> None:

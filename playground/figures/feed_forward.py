@@ -1,0 +1,124 @@
+"""The neurons of one feed-forward: where a token's values fall on the GELU curve, and how many are on."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import ArrayLike
+
+from .follow import follow, pick, title_picks
+from .style import (
+    ACCENT,
+    FEED_FORWARD,
+    RESIDUAL,
+    Title,
+    at,
+    literal,
+    must_contain,
+    must_fit,
+    name_axis,
+    quiet,
+)
+
+
+@dataclass(frozen=True)
+class CurveWords:
+    """Words of the GELU curve; `title` may be one for each position."""
+
+    title: Title
+    hidden: str
+    active: str
+    neuron: str
+    neurons: str
+    strongest: str
+    curve: str
+    count: str
+
+
+@dataclass(frozen=True)
+class ShareWords:
+    """Words of the share of neurons that are on; `title` may be one for each position."""
+
+    title: Title
+    layer: str
+    share: str
+    here: str
+    mean: str
+
+
+def gelu_points(
+    hidden: ArrayLike,
+    active: ArrayLike,
+    curve: tuple[ArrayLike, ArrayLike],
+    bins: tuple[ArrayLike, ArrayLike],
+    strongest: ArrayLike,
+    words: CurveWords,
+    position: int,
+) -> go.Figure:
+    """Every neuron of one token as a point: its value before GELU across, after GELU up. Below, how many fall where.
+
+    The grey line is GELU itself; the points are what the network computed. Rings mark the strongest neurons.
+
+    Shapes: hidden and active (T, F); curve x and y; bins: edges (n + 1,) and counts (T, n); strongest (T, k), indices
+    Raises: ValueError when the shapes differ or the position is none of the tokens.
+    """
+    x, y, best = np.asarray(hidden), np.asarray(active), np.asarray(strongest)
+    edges, counts = np.asarray(bins[0]), np.asarray(bins[1])
+    must_fit("active", y.shape, x.shape)
+    must_fit("bins", counts.shape, (len(x), len(edges) - 1))
+    must_contain(position, len(x))
+    figure = go.Figure()
+    figure.add_scatter(x=np.asarray(curve[0]), y=np.asarray(curve[1]), mode="lines", name=literal(words.curve),
+                       hoverinfo="skip", line={"color": RESIDUAL, "width": 1.5})  # fmt: skip
+    values = f"{literal(words.hidden)}: %{{x:.4g}}<br>{literal(words.active)}: %{{y:.4g}}<extra></extra>"
+    figure.add_scatter(x=x[position], y=y[position], mode="markers", name=literal(words.neurons),
+                       marker={"color": FEED_FORWARD, "size": 6, "opacity": 0.6},
+                       hovertemplate=f"{literal(words.neuron)} %{{pointNumber}}<br>{values}")  # fmt: skip
+    best_x, best_y = np.take_along_axis(x, best, 1), np.take_along_axis(y, best, 1)
+    figure.add_scatter(x=best_x[position], y=best_y[position], mode="markers", name=literal(words.strongest),
+                       customdata=best[position],
+                       marker={"color": ACCENT, "size": 11, "symbol": "circle-open", "line": {"width": 1.5}},
+                       hovertemplate=f"{literal(words.neuron)} %{{customdata}}<br>{values}")  # fmt: skip
+    figure.add_bar(x=(edges[1:] + edges[:-1]) / 2, y=counts[position], yaxis="y2", width=np.diff(edges),
+                   showlegend=False, marker={"color": FEED_FORWARD}, name=literal(words.count),
+                   hovertemplate="%{x:.3g}: %{y}<extra>%{fullData.name}</extra>")  # fmt: skip
+    figure.update_layout(yaxis={"domain": [0.32, 1], "title": {"text": literal(words.active)}, "nticks": 6},
+                         yaxis2={"domain": [0, 0.22], "title": {"text": literal(words.count)}, "nticks": 3},
+                         bargap=0)  # fmt: skip
+    quiet(figure, at(words.title, position), height=440)
+    margin = 0.02 * (edges[-1] - edges[0])
+    figure.update_xaxes(title_text=literal(words.hidden), anchor="y2", range=[edges[0] - margin, edges[-1] + margin])
+    figure.update_layout(xaxis={"zeroline": True}, yaxis={"zeroline": True}, yaxis2={"rangemode": "tozero"})
+    picks = [pick(1, "x", x), pick(1, "y", y), pick(2, "x", best_x), pick(2, "y", best_y), pick(2, "customdata", best),
+             pick(3, "y", counts), *title_picks(words.title)]  # fmt: skip
+    return follow(figure, position, len(x), picks=picks)
+
+
+def share_on(shares: ArrayLike, names: Sequence[str], chosen: int, words: ShareWords, position: int) -> go.Figure:
+    """Share of neurons that are on, layer by layer: bars for the selected token, a dashed line for the text's mean.
+
+    The chosen layer's bar is full, the others pale.
+
+    Shapes: shares (T, L), L names
+    Units:  0..1
+    Raises: ValueError when the names do not fit, or the position or layer is none of them.
+    """
+    values = np.asarray(shares)
+    tokens, layers = len(values), len(names)
+    must_fit("shares", values.shape, (tokens, layers))
+    must_contain(position, tokens)
+    must_contain(chosen, layers)
+    places = np.arange(layers)
+    full = [1.0 if layer == chosen else 0.45 for layer in range(layers)]
+    figure = go.Figure()
+    hover = "%{x}: %{y:.1%}<extra>%{fullData.name}</extra>"
+    figure.add_bar(x=places, y=values[position], name=literal(words.here), hovertemplate=hover,
+                   marker={"color": FEED_FORWARD, "opacity": full})  # fmt: skip
+    figure.add_scatter(x=places, y=values.mean(axis=0), name=literal(words.mean), mode="lines+markers",
+                       hovertemplate=hover, line={"color": RESIDUAL, "width": 1.5, "dash": "dash"},
+                       marker={"size": 6})  # fmt: skip
+    quiet(figure, at(words.title, position), height=260)
+    figure.update_xaxes(name_axis(names, words.layer))
+    figure.update_yaxes(rangemode="tozero", tickformat=".0%", title_text=literal(words.share), nticks=5)
+    return follow(figure, position, tokens, picks=[pick(0, "y", values), *title_picks(words.title)])

@@ -1,0 +1,120 @@
+"""The logit lens tab: what every place of the stream would answer, and who wrote a token."""
+
+from collections.abc import Callable
+from functools import lru_cache, partial
+from typing import Any
+
+import gradio as gr
+
+from playground.analysis.lens import Lens, logit_lens
+from playground.figures import lens as pictures
+from playground.models import Model
+from playground.runs import Request, Run
+from playground.text import labels, say
+
+from . import attribution
+from .components import figure
+from .html import Picture
+from .residual import place
+from .wiring import Look, Part, Wiring, explanation
+
+TAB = "lens"
+QUANTITIES = ("probability", "entropy", "kl", "rank")
+KEPT = 32  # lenses; a few kilobytes each, and for GPT-2 seconds of work
+
+LensOf = Callable[[Request], Lens]
+
+
+def draw_map(lens_of: LensOf, look: Look, quantity: str) -> Picture:
+    lens, run = lens_of(look.request), look.run
+    quantity = quantity if quantity in QUANTITIES else QUANTITIES[0]
+    label = run.model.tokenizer.label
+    words = pictures.LensWords(
+        title=say(look.lang, "lens.map"),
+        value=say(look.lang, f"lens.{quantity}"),
+        **{name: say(look.lang, f"lens.{name}") for name in ("place", "token", "answer")},
+    )
+    drawn = pictures.lens_map(
+        getattr(lens, quantity).numpy(),
+        [[label(token) for token in row] for row in lens.top.tolist()],
+        [place(name, look.lang) for name in lens.places],
+        run.labels,
+        words,
+        len(run.labels) - 1,
+        most=1.0 if quantity == "probability" else None,
+        logarithmic=quantity == "rank",
+    )
+    return Picture(drawn, map_notes(lens, look))
+
+
+def map_notes(lens: Lens, look: Look) -> list[str]:
+    """For every position: from where on the final answer leads, and how the token chosen climbs."""
+    label, start, last = look.run.model.tokenizer.label, look.run.start, len(look.run.labels) - 1
+    agrees = (lens.top == lens.top[-1]).flip(0).cumprod(0).sum(0)  # places at the end that answer as the last does
+    return [
+        say(
+            look.lang, "lens.note" if i < last else "lens.note_last", token=token, at=start + i,
+            answer=label(int(lens.top[-1, i])), p=f"{lens.probability[-1, i]:.3f}",
+            since=place(lens.places[len(lens.places) - int(agrees[i])], look.lang),
+            chosen=label(int(lens.chosen[i])), first=f"{int(lens.rank[0, i]):,}", last=f"{int(lens.rank[-1, i]):,}",
+        )
+        for i, token in enumerate(look.run.labels)
+    ]  # fmt: skip
+
+
+def draw_path(lens_of: LensOf, look: Look) -> Picture:
+    lens, tokens = lens_of(look.request), look.run.labels
+    label = look.run.model.tokenizer.label
+    chosen = [label(token) for token in lens.chosen.tolist()]
+    rows = zip(lens.entropy.tolist(), lens.kl.tolist(), lens.rank.tolist(), strict=True)
+    details = [
+        [
+            say(look.lang, "lens.details", entropy=f"{entropy:.3f}", kl=f"{kl:.3f}", rank=f"{rank:,}", chosen=token)
+            for entropy, kl, rank, token in zip(*row, chosen, strict=True)
+        ]
+        for row in rows
+    ]
+    words = pictures.PathWords(
+        title=[say(look.lang, "lens.path", token=token) for token in tokens],
+        place=say(look.lang, "lens.place"),
+        probability=say(look.lang, "lens.path_probability"),
+    )
+    answers = [[label(token) for token in row] for row in lens.top.tolist()]
+    names = [place(name, look.lang) for name in lens.places]
+    drawn = pictures.lens_path(lens.probability.numpy(), answers, details, names, words, len(tokens) - 1)
+    notes = [
+        say(
+            look.lang, "lens.path_note",
+            entropy_first=f"{lens.entropy[0, i]:.3f}", entropy_last=f"{lens.entropy[-1, i]:.3f}",
+            kl_first=f"{lens.kl[0, i]:.3f}", kl_last=f"{lens.kl[-1, i]:.3f}",
+        )
+        for i in range(len(tokens))
+    ]  # fmt: skip
+    return Picture(drawn, notes)
+
+
+def quantities(_: Model, lang: str) -> dict[str, Any]:
+    return {**labels(lang, "lens.quantity"), "choices": [(say(lang, f"lens.{name}"), name) for name in QUANTITIES]}
+
+
+def build(wiring: Wiring, _: Run) -> Part:
+    @lru_cache(maxsize=KEPT)
+    def lens_of(request: Request) -> Lens:
+        run = wiring.runs(request)
+        return logit_lens(run.model.gpt, run.ids[run.start :], request.ablation, run.trace)
+
+    tab: gr.Tab = wiring.worded(gr.Tab(id=TAB, elem_id="tab-lens"), "lens.tab")
+    with tab:
+        quantity = wiring.fitted(
+            gr.Radio(list(QUANTITIES), value=QUANTITIES[0], elem_id="lens-quantity", elem_classes="choices"), quantities
+        )
+        every = figure("lens-map")
+        with gr.Row(elem_classes="beside"):
+            with gr.Column(scale=3, min_width=300):
+                path = figure("lens-path")
+            with gr.Column(scale=2, min_width=220):
+                explanation(wiring, "lens.help")
+        attribution.section(wiring, TAB)
+    wiring.show(TAB, partial(draw_map, lens_of), every, [quantity])
+    wiring.show(TAB, partial(draw_path, lens_of), path)
+    return Part(tab, {})
