@@ -52,6 +52,7 @@ def build(models: Models, runs: Runs, model: str, lang: str) -> gr.Blocks:
         wiring = Wiring(runs, session, language, tab, alert())
         wiring.fitted(title, heading)
         wiring.worded(theme, "page.theme")
+        wiring.worded(language, "page.language")
         with gr.Row(elem_id="main"):
             with gr.Column(elem_id="side", scale=0, min_width=280):
                 asked = build_side(wiring, models, first)
