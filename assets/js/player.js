@@ -129,6 +129,7 @@ playground.player = (element, props, watch, need, seen) => {
       buttons[name].replaceChildren(icon(shown), ...(name === 'step' || name === 'play' ? [` ${w[shown]}`] : []));
     }
     buttons.play.setAttribute('aria-pressed', playing);
+    state.playing = playing;
     pace.setAttribute('aria-label', w.speed);
     pace.title = w.speed;
     strip.setAttribute('aria-label', w.strip);

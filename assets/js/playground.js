@@ -3,7 +3,7 @@
 window.playground = (() => {
   const bus = new EventTarget();
   const arrived = new URLSearchParams(location.search); // before the page itself writes there
-  const state = { at: 0, hover: -1, lang: 'en', view: null, look: {} };
+  const state = { at: 0, hover: -1, lang: 'en', view: null, playing: false, look: {} };
 
   const say = (name, detail) => bus.dispatchEvent(new CustomEvent(name, { detail }));
   const on = (name, heard) => bus.addEventListener(name, (event) => heard(event.detail));

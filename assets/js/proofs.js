@@ -56,7 +56,7 @@ playground.proofs = (element, props, watch, prove) => {
   function ask() {
     clearTimeout(timer);
     draw();
-    if (state.view && !fits()) timer = setTimeout(() => prove({}), CALM);
+    if (state.view && !fits()) timer = setTimeout(() => (state.playing ? ask() : prove({})), CALM);
   }
   function take() {
     found = playground.read(props);
