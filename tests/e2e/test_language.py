@@ -9,12 +9,14 @@ from playwright.sync_api import expect
 TEXT = Path(__file__).parents[2] / "playground" / "text"
 # What a person sees or hears on the page: texts, and the attributes that are read out.
 SEEN = """() => {
-  const found = [];
-  const seen = (element) => element.checkVisibility({ visibilityProperty: true }) && !element.closest('footer, script, style');
+  const found = [], named = ['aria-label', 'title', 'placeholder'];
+  const seen = (element) => element.checkVisibility({ visibilityProperty: true })
+    && !element.closest('footer, script, style');
   const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  for (let node = walker.nextNode(); node; node = walker.nextNode()) if (seen(node.parentElement)) found.push(node.textContent);
-  for (const name of ['aria-label', 'title', 'placeholder'])
-    for (const element of document.body.querySelectorAll(`[${name}]`)) if (seen(element)) found.push(element.getAttribute(name));
+  for (let node = walker.nextNode(); node; node = walker.nextNode())
+    if (seen(node.parentElement)) found.push(node.textContent);
+  for (const element of document.body.querySelectorAll('[aria-label], [title], [placeholder]'))
+    if (seen(element)) found.push(...named.map((name) => element.getAttribute(name) ?? ''));
   return [...new Set(found.map((text) => text.trim()))].filter(Boolean);
 }"""
 

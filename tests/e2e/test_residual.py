@@ -33,9 +33,9 @@ def test_zeroing_everything_is_the_identity_and_restoring_is_the_same_bit_for_bi
     home.find("#switches .restore").click()
     expect(home.find("#switches .effect")).to_have_text(home.say("switches.nothing_off"))
     assert home.bars() == before
-    difference = residual_difference(written(20).trace)
+    expect(home.find("#identity .identity_open")).to_be_visible()
     shown = float(home.find(IDENTITY).get_attribute("data-difference"))
-    assert shown == pytest.approx(difference, rel=1e-5)
+    assert shown == pytest.approx(residual_difference(written(20).trace), rel=1e-5)
     home.address_says(off=None)
 
 

@@ -189,9 +189,9 @@ class Visitor:
 
 
 def numbers(sent: Any) -> np.ndarray:
-    """A typed array of plotly (or a plain list) as numpy."""
-    if not isinstance(sent, dict):
-        return np.array(sent, dtype=float)
+    """A typed array of plotly's, one of the browser's, or a plain list."""
+    if not isinstance(sent, dict) or "bdata" not in sent:
+        return np.array([*(sent.values() if isinstance(sent, dict) else sent)], dtype=float)
     flat = np.frombuffer(base64.b64decode(sent["bdata"]), dtype=np.dtype(sent["dtype"]).newbyteorder("<"))
     return flat.reshape([int(size) for size in sent["shape"].split(",")]) if "shape" in sent else flat
 
@@ -203,7 +203,8 @@ def model(name: str = "storyteller") -> Model:
 def run(prompt: str = PROMPT, made: tuple[int, ...] = (), off: tuple[str, ...] = (), name: str = "storyteller") -> Run:
     """The same, asked of the library."""
     config = model(name).config
-    return serving.server().runs(Request(name, prompt, made, parse(off, config.n_layers, config.n_heads)))
+    ablation = parse(off, config.n_layers, config.n_heads)
+    return serving.server().runs(Request(name, prompt, made, ablation))
 
 
 def written(count: int, prompt: str = PROMPT, off: tuple[str, ...] = (), name: str = "storyteller") -> Run:
