@@ -3,7 +3,8 @@
 PlaygroundError
 ├── InputError            something a visitor can change
 │   ├── PromptEmpty, PromptTooLong, ContextFull, MemoryLimit
-│   └── OutOfRange, NotAChoice, NotANumber, UnknownSwitch, UnknownToken, CacheWithoutMask
+│   ├── OutOfRange, NotAChoice, NotANumber, UnknownSwitch, UnknownEdge, UnknownToken
+│   └── CacheWithoutMask, NothingToSee
 └── ModelError            something about a model's files or where they come from
     ├── ModelMissing, ModelOffline, ModelTooLarge, DownloadFailed
     ├── ConfigUnreadable, ConfigValue, HeadsDoNotDivide, FlagUnsupported, VocabularyUnsupported
@@ -57,10 +58,16 @@ class NotANumber(InputError): ...
 class UnknownSwitch(InputError): ...
 
 
+class UnknownEdge(InputError): ...
+
+
 class UnknownToken(InputError): ...
 
 
 class CacheWithoutMask(InputError): ...
+
+
+class NothingToSee(InputError): ...
 
 
 class ModelMissing(ModelError): ...
