@@ -18,7 +18,15 @@ TEXT = ROOT / "playground" / "text"
 PYTHON = [ROOT / "app.py", *sorted((ROOT / "playground").rglob("*.py"))]
 SCRIPTS = sorted((ROOT / "assets" / "js").glob("*.js"))
 # Components whose sentences are sent whole, by `under`: the file of texts and the script that shows them.
-SENT_WHOLE = {"attention": "thumbs", "bars": "bars", "player": "player", "switches": "switches"}
+SENT_WHOLE = {
+    "attention": "thumbs",
+    "bars": "bars",
+    "edges": "edges",
+    "measures": "measures",
+    "overview": "overview",
+    "player": "player",
+    "switches": "switches",
+}
 NAMES = {"LayerNorm", "GPT Playground", "logit"}  # the same in both
 CHINESE = re.compile(r"[\u4e00-\u9fff]")
 

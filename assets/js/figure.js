@@ -100,9 +100,18 @@ playground.figure = (element, props, watch, pick) => {
     root.on('plotly_click', (event) => {
       const i = token(event);
       if (Number.isFinite(i)) playground.select(i);
+      const word = switched(event.points[0]);
+      if (word) playground.say('switch', { toggle: [word] });
       pick({ x: event.points[0].x, y: event.points[0].y });
     });
     root.on('plotly_afterplot', place);
+  }
+
+  // The switch that a cell stands for, if it does.
+  function switched(point) {
+    const [x, y] = [Math.round(point.x), Math.round(point.y)];
+    const told = follow?.switch;
+    return typeof told === 'string' ? playground.fill(told, { x, y }) : told?.[y]?.[x];
   }
 
   // The selected and the hovered token, drawn over the figure as frames: no request, no redraw.

@@ -6,7 +6,8 @@ A figure is sent as the text of `as_json(figure)`. Every figure of this package 
                 "tokens": 14,              P, how many positions there are; positions are 0 .. P-1
                 "axes": ["x", "y"],        axes whose coordinate is a token position (may be empty)
                 "hover": ["y", "x"],       axes that name the tokens under the mouse (may be empty)
-                "pick": [PICK, ...]},      what to exchange when another position is selected (may be empty)
+                "pick": [PICK, ...],       what to exchange when another position is selected (may be empty)
+                "switch": SWITCH},         what a click on a cell switches off or on again (left out when nothing)
      "dark": {"#0072b2": "#56b4e9", ...}}  colour on a light page -> colour on a dark page
 
 A PICK is one of two, told apart by which key it has:
@@ -22,6 +23,9 @@ data[trace], the second inside layout. VALUES has P entries, one for each positi
   the n numbers from p * n on; without "shape" it is P numbers and VALUES[p] is one. dtype is f4, f8, i1, u1, i2, u2, i4
   or u4. A NaN is a gap: nothing is drawn there, never a 0. Plotly decodes such arrays in data, but not inside `meta`.
 
+SWITCH says which words of Ablation.words stand in a cell: one text with blanks for its whole numbers,
+"edge.2.1.{y}.{x}", or a list of rows of words, switch[y][x].
+
 What the page does:
 
 * select p: apply every pick, draw the band, call Plotly.react with the same data and layout objects. Applying the picks
@@ -31,6 +35,7 @@ What the page does:
   The figures never set `layout.shapes`: it belongs to the page, which may overwrite it.
 * hover: at plotly_hover, for each axis a of `hover`, token = Math.round(event.points[0][a]). The first axis names the
   token that looks or is measured, a second one the token looked at. Without `hover` the points are no tokens.
+* click: select the token as at hover, then toggle the word of the clicked cell, as if its switch had been pressed.
 * dark page: before JSON.parse, text.replace(/#[0-9a-f]{6}/g, c => dark[c] ?? c) once; keep the text, so that going back
   to light is parsing it again. Colours are lower-case and `literal` keeps them out of labels, so no user text changes.
 * ink: figures set no text colour. The page sets layout.font.color (ink) and layout.hoverlabel = {bgcolor: card,
@@ -86,6 +91,7 @@ def follow(
     axes: Sequence[Axis] = (),
     hover: Sequence[Axis] = (),
     picks: Sequence[Mapping[str, Any]] = (),
+    switch: str | Sequence[Sequence[str]] | None = None,
 ) -> go.Figure:
     """Write into the figure what the page needs to show another position, and return it.
 
@@ -94,5 +100,13 @@ def follow(
     for each in picks:
         if len(each["values"]) != tokens:
             raise ValueError(f"{len(each['values'])} values to pick from, but {tokens} tokens")
-    told = {"position": position, "tokens": tokens, "axes": list(axes), "hover": list(hover), "pick": list(picks)}
+    told: dict[str, Any] = {
+        "position": position,
+        "tokens": tokens,
+        "axes": list(axes),
+        "hover": list(hover),
+        "pick": list(picks),
+    }
+    if switch is not None:
+        told["switch"] = switch
     return figure.update_layout(meta={"follow": told, "dark": DARK})

@@ -137,6 +137,14 @@ def quiet(figure: go.Figure, title: str, height: int, right: int = 8) -> go.Figu
     )  # fmt: skip
 
 
+def message(text: str) -> go.Figure:
+    """A figure that has nothing to draw and says why."""
+    figure = quiet(go.Figure(), literal(text), height=56)
+    figure.update_xaxes(visible=False)
+    figure.update_yaxes(visible=False)
+    return figure
+
+
 def must_fit(name: str, shape: tuple[int, ...], expected: tuple[int, ...]) -> None:
     """Raises: ValueError with both shapes when an array does not fit its labels."""
     if shape != expected:

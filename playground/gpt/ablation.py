@@ -61,7 +61,7 @@ def parse(words: Iterable[str], n_layers: int, n_heads: int, context_length: int
         "head": (n_layers, n_heads),
         "edge": (n_layers, n_heads, context_length, context_length),
     }
-    found: dict[str, set[tuple[int, ...]]] = {kind: set() for kind in limits}
+    found: dict[str, set[Any]] = {kind: set() for kind in limits}
     gone: dict[str, Any] = {}
     for word in words:
         kind = word.partition(".")[0]
@@ -73,9 +73,9 @@ def parse(words: Iterable[str], n_layers: int, n_heads: int, context_length: int
             raise UnknownEdge(value=word, layers=n_layers, heads=n_heads, positions=context_length)
         else:
             raise UnknownSwitch(value=word, layers=n_layers, heads=n_heads)
-    layers = {kind: frozenset(layer for (layer,) in found[kind]) for kind in ("attention", "feed_forward")}
-    pairs = {f"{kind}s": frozenset(found[kind]) for kind in ("head", "edge")}
-    return replace(NOTHING_OFF, **layers, **pairs, **gone)
+    for kind in ("attention", "feed_forward"):
+        gone[kind] = frozenset(layer for (layer,) in found[kind])
+    return replace(NOTHING_OFF, heads=frozenset(found["head"]), edges=frozenset(found["edge"]), **gone)
 
 
 def _numbers(word: str, limits: tuple[int, ...]) -> tuple[int, ...] | None:

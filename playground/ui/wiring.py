@@ -1,7 +1,8 @@
 """What every tab does alike: show pictures of the current run, speak two languages, refuse in a sentence."""
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -71,6 +72,15 @@ class Wiring:
     def show(self, tab: str, draw: Draw, component: Component, controls: Sequence[Any] = ()) -> None:
         """Draw `component` as draw(look, *values) whenever its tab is open and something it shows changed."""
         self._shown.append(Shown(tab, draw, component, controls))
+
+    @contextmanager
+    def section(self, key: str, elem_id: str) -> Iterator[gr.State]:
+        """A part of a tab that starts folded; yields whether it is open, a control of what is drawn inside it."""
+        is_open = gr.State(False)
+        with self.worded(gr.Accordion(open=False, elem_id=elem_id), key) as accordion:
+            yield is_open
+        self.on([accordion.expand], lambda: True, [], [is_open], queue=False)
+        self.on([accordion.collapse], lambda: False, [], [is_open], queue=False)
 
     @property
     def dressed(self) -> list[Any]:
