@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from numpy.typing import ArrayLike
 
 from .follow import follow
-from .style import BLUES, OFF, colour_bar, hover_lines, literal, must_contain, must_fit, quiet, scale, token_axis
+from .style import BLUES, colour_bar, crosses, hover_lines, literal, must_contain, must_fit, quiet, scale, token_axis
 
 GAPS_UNTIL = 64  # tokens; beyond, a gap of one pixel between cells would eat the cells
 
@@ -61,10 +61,7 @@ def attention_map(
         hovertemplate=hover_lines((words.query, "%{y}"), (words.key, "%{x}"), (words.weight, "%{z:.4g}")),
     )
     figure = go.Figure(heat)
-    if forbidden:
-        rows, columns = zip(*forbidden, strict=True)
-        cross = {"symbol": "x-thin", "size": 11, "line": {"color": OFF, "width": 2.5}}
-        figure.add_scatter(x=columns, y=rows, mode="markers", marker=cross, hoverinfo="skip", showlegend=False)
+    crosses(figure, forbidden)
     quiet(figure, literal(words.title), height=min(max(150 + 24 * tokens, 260), 640))
     figure.update_xaxes(token_axis(labels, words.key))
     figure.update_yaxes(token_axis(labels, words.query) | {"range": None, "autorange": "reversed"})
