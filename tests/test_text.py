@@ -25,6 +25,7 @@ SENT_WHOLE = {
     "measures": "measures",
     "overview": "overview",
     "player": "player",
+    "sweep": "sweep",
     "switches": "switches",
 }
 NAMES = {"LayerNorm", "GPT Playground", "logit"}  # the same in both

@@ -16,7 +16,7 @@ SCALES = {"light": BLUES, "dark": BLUES_DARK}
 PLOTLY_JS = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
 SCRIPTS = (
     *("playground", "heat", "player", "bars", "switches", "thumbs", "overview", "measures", "edges", "figure"),
-    *("alert", "identity"),
+    *("sweep", "alert", "identity"),
 )
 
 
@@ -80,6 +80,11 @@ def measures() -> Any:
 def edges() -> Any:
     """What the selected token may look at in one head; it asks the switches to forbid and allow."""
     return component("edges", (), '<div class="edges"></div>', words=words("edges"), elem_id="edges")
+
+
+def sweep_control() -> Any:
+    """Begins and cancels a sweep and shows its progress; events `start`: measure this position, and `stop`."""
+    return component("sweep", ("start", "stop"), '<div class="sweep"></div>', words=words("sweep"), elem_id="sweep")
 
 
 def identity() -> Any:

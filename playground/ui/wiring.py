@@ -143,21 +143,35 @@ class Wiring:
 
 
 def guarded(fn: Callable[..., Any], n_outputs: int) -> Callable[..., Any]:
-    """`fn` with one more output: why it refused, or None. Its own outputs then stay as they are."""
+    """`fn` with one more output: why it refused, or None. Its own outputs then stay as they are.
+
+    A generator answers again and again, and each answer counts.
+    """
+
+    def refusal(error: PlaygroundError) -> list[Any]:
+        return [*([gr.skip()] * n_outputs), {lang: say_error(lang, error) for lang in LANGUAGES}]
+
+    def answer(result: Any) -> list[Any]:
+        return [*(result if isinstance(result, list) else [result]), None]
 
     def call(*values: Any) -> list[Any]:
         try:
-            result = fn(*values)
+            return answer(fn(*values))
         except PlaygroundError as error:
-            said = {lang: say_error(lang, error) for lang in LANGUAGES}
-            return [*([gr.skip()] * n_outputs), said]
-        return [*(result if isinstance(result, list) else [result]), None]
+            return refusal(error)
 
+    def call_often(*values: Any) -> Iterator[list[Any]]:
+        try:
+            yield from map(answer, fn(*values))
+        except PlaygroundError as error:
+            yield refusal(error)
+
+    guard: Any = call_often if inspect.isgeneratorfunction(fn) else call
     # Gradio reads the signature to pass the event, the visitor's request and the progress bar.
-    call.__signature__ = inspect.signature(fn)  # type: ignore[attr-defined]
-    call.__annotations__ = fn.__annotations__
-    call.__name__ = getattr(fn, "__name__", "call")
-    return call
+    guard.__signature__ = inspect.signature(fn)
+    guard.__annotations__ = fn.__annotations__
+    guard.__name__ = getattr(fn, "__name__", "call")
+    return guard
 
 
 def explanation(wiring: Wiring, key: str) -> None:
