@@ -36,7 +36,7 @@ def entropy(weights: Tensor) -> Tensor:
     Units:  nats
     Source: Shannon 1948, section 6
     """
-    return -torch.xlogy(weights, weights).sum(-1).clamp(max=0)
+    return torch.xlogy(weights, weights).sum(-1).abs()  # a sum of what is 0 or negative, and no -0
 
 
 def induction(weights: Tensor, ids: Sequence[int]) -> Tensor | None:

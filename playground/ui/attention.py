@@ -107,7 +107,7 @@ def build(wiring: Wiring, first: Run) -> Part:
     with tab:
         head = gr.State(first_head)
         with gr.Row(elem_classes="beside"):
-            radio = gr.Radio([(str(first_layer), first_layer)], value=first_layer, elem_id="layer")
+            radio = gr.Radio(layers(first.model, "en")["choices"], value=first_layer, elem_id="layer")
             layer = wiring.fitted(radio, layers)
             box = gr.Checkbox(False, container=False, elem_id="hide-first")
             hide = wiring.worded(box, "attention.hide_first")
@@ -129,8 +129,8 @@ def build(wiring: Wiring, first: Run) -> Part:
     wiring.show(TAB, heads.draw_stages, stages, [layer, head, unfolding])
     wiring.show(TAB, heads.draw_measures, numbers, [layer, head, measuring])
     wiring.show(TAB, heads.draw_overview, every, [layer, head, comparing])
-    wiring.on([small.pick, numbers.pick], picked, [], [head], queue=False)
-    wiring.on([every.pick], picked_both, [], [layer, head], queue=False)
+    wiring.on([small.pick, numbers.pick], picked, [], [head])
+    wiring.on([every.pick], picked_both, [], [layer, head])
     return Part(tab, {"layer": (layer, lambda m: m.config.n_layers), "head": (head, lambda m: m.config.n_heads + 1)})
 
 

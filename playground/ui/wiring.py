@@ -79,8 +79,9 @@ class Wiring:
         is_open = gr.State(False)
         with self.worded(gr.Accordion(open=False, elem_id=elem_id), key) as accordion:
             yield is_open
-        self.on([accordion.expand], lambda: True, [], [is_open], queue=False)
-        self.on([accordion.collapse], lambda: False, [], [is_open], queue=False)
+        # Queued, as every event must be that sets a State which is watched: Gradio tells of its change only then.
+        self.on([accordion.expand], lambda: True, [], [is_open])
+        self.on([accordion.collapse], lambda: False, [], [is_open])
 
     @property
     def dressed(self) -> list[Any]:

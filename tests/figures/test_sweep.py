@@ -14,8 +14,9 @@ SWITCH = [[f"{part}.{layer}" for part in ("attention", "feed_forward", "head.0")
 def test_the_data_are_the_values() -> None:
     values = numbers(2, 3).astype(np.float64)
     figure = sweep_map(values, LAYERS, PARTS, WORDS, SWITCH)
-    np.testing.assert_array_equal(figure.data[0].z, values)
-    assert (figure.data[0].zmin, figure.data[0].zmax) == (0, values.max())
+    np.testing.assert_array_equal(figure.data[0].customdata, values)
+    np.testing.assert_allclose(10 ** figure.data[0].z, values)
+    assert figure.data[0].zmax == np.log10(values.max())
     assert figure.layout.yaxis.autorange == "reversed"
     assert figure.layout.title.text == "&#60;sweep&#62;"
 
@@ -23,6 +24,12 @@ def test_the_data_are_the_values() -> None:
 def test_signed_values_have_their_middle_at_0() -> None:
     heat = sweep_map([[-3, 1, 0]], ["0"], PARTS, WORDS, SWITCH[:1], signed=True).data[0]
     assert (heat.zmin, heat.zmax) == (-3, 3)
+
+
+def test_what_hardly_matters_has_the_palest_colour() -> None:
+    heat = sweep_map([[3.0, 0, 1e-9]], ["0"], PARTS, WORDS, SWITCH[:1]).data[0]
+    assert heat.z[0, 1] == heat.z[0, 2] == pytest.approx(heat.zmin)
+    assert heat.z[0, 0] == heat.zmax
 
 
 def test_where_nothing_changes_the_colours_still_have_two_ends() -> None:

@@ -137,8 +137,8 @@ def swept(runs, position=3):
 def test_the_sweep_is_drawn_as_measured_whatever_is_off_now(runs, how, lang):
     found = swept(runs)
     picture = draw_sweep(looking(runs, Ablation(heads=frozenset({(1, 0)})), lang), found, how)
-    z = decode(drawn(picture)["data"][0]["z"])
-    assert z.ravel().tolist() == [getattr(effect, how) for effect in found.effects]
+    values = decode(drawn(picture)["data"][0]["customdata"])
+    assert values.ravel().tolist() == [getattr(effect, how) for effect in found.effects]
     switch = drawn(picture)["layout"]["meta"]["follow"]["switch"]
     assert [word for row in switch for word in row] == [effect.word for effect in found.effects]
     assert (picture.figure.data[1].y, picture.figure.data[1].x) == ((1,), (2,))
