@@ -3,8 +3,8 @@
 PlaygroundError
 ├── InputError            something a visitor can change
 │   ├── PromptEmpty, PromptTooLong, ContextFull, MemoryLimit
-│   └── OutOfRange, NotAChoice, NotANumber, UnknownSwitch, UnknownToken, CacheWithoutMask,
-│         AttributionWithoutResiduals
+│   ├── OutOfRange, NotAChoice, NotANumber, UnknownSwitch, UnknownEdge, UnknownToken
+│   └── CacheWithoutMask, NothingToSee, AttributionWithoutResiduals
 └── ModelError            something about a model's files or where they come from
     ├── ModelMissing, ModelOffline, ModelTooLarge, DownloadFailed
     ├── ConfigUnreadable, ConfigValue, HeadsDoNotDivide, FlagUnsupported, VocabularyUnsupported
@@ -58,6 +58,9 @@ class NotANumber(InputError): ...
 class UnknownSwitch(InputError): ...
 
 
+class UnknownEdge(InputError): ...
+
+
 class UnknownToken(InputError): ...
 
 
@@ -65,6 +68,9 @@ class CacheWithoutMask(InputError): ...
 
 
 class AttributionWithoutResiduals(InputError): ...
+
+
+class NothingToSee(InputError): ...
 
 
 class ModelMissing(ModelError): ...

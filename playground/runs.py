@@ -2,9 +2,10 @@
 
 import os
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from threading import Lock
+from typing import TypeVar
 
 import torch
 
@@ -17,6 +18,8 @@ from playground.models import Model, megabytes
 MAX_CHARACTERS = 20_000  # of a prompt, counted before it is tokenised
 MAX_RUN_BYTES = int(os.environ.get("PLAYGROUND_RUN_MB", "640")) * 10**6  # largest trace made for one visitor
 KEPT_BYTES = int(os.environ.get("PLAYGROUND_RUNS_MB", "1200")) * 10**6  # all traces kept for those to come back
+
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +81,15 @@ class Runs:
             while len(self._kept) > 1 and sum(size for _, size in self._kept.values()) > self._kept_bytes:
                 self._kept.popitem(last=False)
             return self._kept[request][0]
+
+    def in_turn(self, work: Iterator[Item]) -> Iterator[Item]:
+        """Long work piece by piece: between two pieces others have their passes, and it may be dropped."""
+        while True:
+            with self._lock:
+                piece = next(work, None)
+            if piece is None:
+                return
+            yield piece
 
 
 def read(model: Model, request: Request) -> Run:

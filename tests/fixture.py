@@ -41,13 +41,16 @@ ABLATIONS = [
     Ablation(feed_forward=frozenset({0})),
     Ablation(heads=frozenset({(2, 1)})),
     Ablation(heads=frozenset({(0, 0), (0, 1), (1, 0)})),
+    Ablation(edges=frozenset({(0, 1, 6, 2), (2, 0, 4, 4), (2, 1, 5, 0)})),
     Ablation(positions=True),
     Ablation(causal_mask=True),
     Ablation(scaling=True),
     Ablation(norms=True),
     Ablation(residuals=True),
     Ablation.all_sublayers(3),
-    Ablation(frozenset({0}), frozenset({2}), frozenset({(1, 1)}), True, True, True, True, True),
+    Ablation(
+        frozenset({0}), frozenset({2}), frozenset({(1, 1)}), True, True, True, True, True, frozenset({(1, 0, 2, 2)})
+    ),
 ]
 WITH_MASK = [ablation for ablation in ABLATIONS if not ablation.causal_mask]
 Tensors = dict[str, np.ndarray]

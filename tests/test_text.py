@@ -22,9 +22,13 @@ SENT_WHOLE = {
     "architecture": "architecture",
     "attention": "thumbs",
     "bars": "bars",
+    "edges": "edges",
     "feed_forward": "neurons",
+    "measures": "measures",
+    "overview": "overview",
     "player": "player",
     "proofs": "proofs",
+    "sweep": "sweep",
     "switches": "switches",
 }
 NAMES = {"LayerNorm", "LayerNorm 1", "LayerNorm 2", "GPT Playground", "logit"}  # the same in both

@@ -60,7 +60,7 @@ playground.figure = (element, props, watch, pick, redraw) => {
     const style = getComputedStyle(document.body);
     const colour = (name) => style.getPropertyValue(name).trim();
     const layout = figure.layout;
-    Object.assign(layout, { paper_bgcolor: 'rgba(0,0,0,0)', plot_bgcolor: 'rgba(0,0,0,0)', uirevision: 'keep', autosize: true, width: undefined,
+    Object.assign(layout, { paper_bgcolor: 'rgba(0,0,0,0)', plot_bgcolor: 'rgba(0,0,0,0)', uirevision: figure.data.length ? 'keep' : 'empty', autosize: true, width: undefined,
       font: { ...layout.font, color: colour('--pg-ink'), family: getComputedStyle(element).fontFamily },
       hoverlabel: { ...layout.hoverlabel, bgcolor: colour('--pg-card'), bordercolor: colour('--pg-line'), font: { color: colour('--pg-ink') } } });
     for (const name of Object.keys(layout)) {
@@ -123,9 +123,18 @@ playground.figure = (element, props, watch, pick, redraw) => {
     root.on('plotly_click', (event) => {
       const i = token(event);
       if (Number.isFinite(i)) playground.select(i);
+      const word = switched(event.points[0]);
+      if (word) playground.say('switch', { toggle: [word] });
       pick({ x: event.points[0].x, y: event.points[0].y });
     });
     root.on('plotly_afterplot', place);
+  }
+
+  // The switch that a cell stands for, if it does.
+  function switched(point) {
+    const [x, y] = [Math.round(point.x), Math.round(point.y)];
+    const told = follow?.switch;
+    return typeof told === 'string' ? playground.fill(told, { x, y }) : told?.[y]?.[x];
   }
 
   // The selected and the hovered token, drawn over the figure as frames: no request, no redraw.
@@ -142,13 +151,16 @@ playground.figure = (element, props, watch, pick, redraw) => {
     for (const axis of Object.keys(layout).filter((name) => /^[xy]axis\d*$/.test(name) && follow.axes.includes(name[0]))) {
       const line = layout[axis];
       if (!line._length || i < Math.min(...line.range) - 0.01 || i > Math.max(...line.range) + 0.01) continue;
-      const across = layout._plots && Object.values(layout._plots).find((plot) => plot.xaxis?._name === axis || plot.yaxis?._name === axis);
-      if (!across) continue;
-      const other = axis[0] === 'x' ? across.yaxis : across.xaxis;
+      // Over every picture that shares the axis.
+      const sharing = Object.values(layout._plots ?? {}).filter((plot) => [plot.xaxis?._name, plot.yaxis?._name].includes(axis));
+      if (!sharing.length) continue;
+      const others = sharing.map((plot) => (axis[0] === 'x' ? plot.yaxis : plot.xaxis));
+      const from = Math.min(...others.map((other) => other._offset));
+      const across = Math.max(...others.map((other) => other._offset + other._length)) - from;
       const [a, b] = [line.l2p(i - 0.5), line.l2p(i + 0.5)].sort((p, q) => p - q);
       const box = axis[0] === 'x'
-        ? { left: line._offset + a, width: b - a, top: other._offset, height: other._length }
-        : { top: line._offset + a, height: b - a, left: other._offset, width: other._length };
+        ? { left: line._offset + a, width: b - a, top: from, height: across }
+        : { top: line._offset + a, height: b - a, left: from, width: across };
       const drawn = el('div', { class: `band ${kind}`, 'aria-hidden': 'true' });
       for (const [name, value] of Object.entries(box)) drawn.style[name] = `${value}px`;
       root.append(drawn);

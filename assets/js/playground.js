@@ -120,5 +120,5 @@ window.playground = (() => {
 
   const typing = (target) => target.closest?.('input, textarea, select, [contenteditable], [role=tab], [role=slider], [role=listbox], [role=radio]');
 
-  return { bus, state, on, select, hover, show, begin, setLanguage, language, look, settle, toggleDark, el, fill, number, read, typing };
+  return { bus, state, say, on, select, hover, show, begin, setLanguage, language, look, settle, toggleDark, el, fill, number, read, typing };
 })();

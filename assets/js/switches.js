@@ -19,6 +19,13 @@ playground.switches = (element, props, watch, flip) => {
     draw(focus);
   }
 
+  // Pictures ask for switches too: words to turn over, or the beginning of all those to restore.
+  function asked({ toggle = [], drop }) {
+    for (const word of toggle) off.has(word) ? off.delete(word) : off.add(word);
+    if (drop) off = new Set([...off].filter((word) => !word.startsWith(drop)));
+    send();
+  }
+
   function everything() {
     const all = [];
     for (let layer = 0; layer < shape.layers; layer += 1) all.push(`attention.${layer}`, `feed_forward.${layer}`);
@@ -51,8 +58,17 @@ playground.switches = (element, props, watch, flip) => {
     const tools = el('div', { class: 'tools' },
       el('button', { type: 'button', class: 'pg-button zero-all', text: w.zero_all, onclick: () => { off = new Set(everything()); send('zero-all'); } }),
       el('button', { type: 'button', class: 'pg-button restore', text: w.restore, disabled: off.size === 0, onclick: () => { off = new Set(); send('restore'); } }));
-    root.replaceChildren(el('h3', { text: w.title }), grid, tools, whatIf, effect());
+    root.replaceChildren(el('h3', { text: w.title }), grid, tools, ...edges(), whatIf, effect());
     if (focus) root.querySelector(focus.startsWith('more.') ? `[data-more="${focus.slice(5)}"]` : `[data-word="${focus}"], .${CSS.escape(focus)}`)?.focus({ preventScroll: true });
+  }
+
+  // Forbidden looks are made in the attention map; here they are counted and restored.
+  function edges() {
+    const count = [...off].filter((word) => word.startsWith('edge.')).length;
+    if (!count) return [];
+    const w = words();
+    return [el('div', { class: 'tools forbidden' }, el('span', { text: fill(w.edges, { count }) }),
+      el('button', { type: 'button', class: 'pg-button', text: w.restore_edges, onclick: () => asked({ drop: 'edge.' }) }))];
   }
 
   // What the switches did to the prediction at the selected position.
@@ -75,6 +91,8 @@ playground.switches = (element, props, watch, flip) => {
     off = new Set(shape?.off ?? []);
     draw();
   }
+  on('switch', asked);
+  on('refused', () => { if (state.view) { off = new Set(state.view.query.off?.split(',') ?? []); draw(); } });
   on('view', refresh);
   on('at', refresh);
   on('language', () => draw());

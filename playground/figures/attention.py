@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from numpy.typing import ArrayLike
 
 from .follow import follow
-from .style import BLUES, colour_bar, hover_lines, literal, must_contain, must_fit, quiet, scale, token_axis
+from .style import BLUES, colour_bar, crosses, hover_lines, literal, must_contain, must_fit, quiet, scale, token_axis
 
 GAPS_UNTIL = 64  # tokens; beyond, a gap of one pixel between cells would eat the cells
 
@@ -23,11 +23,19 @@ class AttentionWords:
     weight: str
 
 
-def attention_map(weights: ArrayLike, labels: Sequence[str], words: AttentionWords, position: int) -> go.Figure:
+def attention_map(
+    weights: ArrayLike,
+    labels: Sequence[str],
+    words: AttentionWords,
+    position: int,
+    forbidden: Sequence[tuple[int, int]] = (),
+    switch: str | None = None,
+) -> go.Figure:
     """Heat map of one head: row = the token that looks, column = the token looked at, first token on top.
 
     What a token cannot see is blank (NaN), not 0; without the causal mask (any weight above the diagonal) all cells
-    show. The colours always run from 0 to 1, so that heads, layers and steps compare.
+    show. A red cross marks a `forbidden` (query, key). A click on a cell is the word that `switch` makes of it (see
+    follow.py). The colours always run from 0 to 1, so that heads, layers and steps compare.
 
     Shapes: weights (T, T), T labels
     Units:  probability 0..1, each row sums to 1
@@ -52,7 +60,9 @@ def attention_map(weights: ArrayLike, labels: Sequence[str], words: AttentionWor
         hoverongaps=False,
         hovertemplate=hover_lines((words.query, "%{y}"), (words.key, "%{x}"), (words.weight, "%{z:.4g}")),
     )
-    figure = quiet(go.Figure(heat), literal(words.title), height=min(max(150 + 24 * tokens, 260), 640))
+    figure = go.Figure(heat)
+    crosses(figure, forbidden)
+    quiet(figure, literal(words.title), height=min(max(150 + 24 * tokens, 260), 640))
     figure.update_xaxes(token_axis(labels, words.key))
     figure.update_yaxes(token_axis(labels, words.query) | {"range": None, "autorange": "reversed"})
-    return follow(figure, position, tokens, axes=("x", "y"), hover=("y", "x"))
+    return follow(figure, position, tokens, axes=("x", "y"), hover=("y", "x"), switch=switch)

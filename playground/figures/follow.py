@@ -8,7 +8,8 @@ A figure is sent as the text of `as_json(figure)`. Every figure of this package 
                 "hover": ["y", "x"],       axes that name the tokens under the mouse (may be empty)
                 "pick": [PICK, ...],       what to exchange when another position is selected (may be empty)
                 "written": {"trace": 0, "width": 40},   texts in the cells of data[0], which need so many pixels
-                "redraw": false},          true when the picks would weigh too much: another position must be asked for
+                "redraw": false,          true when the picks would weigh too much: another position must be asked for
+                "switch": SWITCH},         what a click on a cell switches off or on again (left out when nothing)
      "dark": {"#0072b2": "#56b4e9", ...}}  colour on a light page -> colour on a dark page
 
 A PICK is one of two, told apart by which key it has:
@@ -24,6 +25,9 @@ data[trace], the second inside layout. VALUES has P entries, one for each positi
   the n numbers from p * n on; without "shape" it is P numbers and VALUES[p] is one. dtype is f4, f8, i1, u1, i2, u2, i4
   or u4. A NaN is a gap: nothing is drawn there, never a 0. Plotly decodes such arrays in data, but not inside `meta`.
 
+SWITCH says which words of Ablation.words stand in a cell: one text with blanks for its whole numbers,
+"edge.2.1.{y}.{x}", or a list of rows of words, switch[y][x].
+
 What the page does:
 
 * select p: apply every pick, draw the band, call Plotly.react with the same data and layout objects. Applying the picks
@@ -35,6 +39,7 @@ What the page does:
   moment after the last step, and is sent the figure drawn there; meanwhile it shows what it has.
 * hover: at plotly_hover, for each axis a of `hover`, token = Math.round(event.points[0][a]). The first axis names the
   token that looks or is measured, a second one the token looked at. Without `hover` the points are no tokens.
+* click: select the token as at hover, then toggle the word of the clicked cell, as if its switch had been pressed.
 * dark page: before JSON.parse, text.replace(/#[0-9a-f]{6}/g, c => dark[c] ?? c) once; keep the text, so that going back
   to light is parsing it again. Colours are lower-case and `literal` keeps them out of labels, so no user text changes.
 * ink: figures set no text colour. The page sets layout.font.color (ink) and layout.hoverlabel = {bgcolor: card,
@@ -103,6 +108,7 @@ def follow(
     hover: Sequence[Axis] = (),
     picks: Sequence[Mapping[str, Any]] = (),
     written: Mapping[str, int] | None = None,
+    switch: str | Sequence[Sequence[str]] | None = None,
 ) -> go.Figure:
     """Write into the figure what the page needs to show another position, and return it.
 
@@ -114,7 +120,7 @@ def follow(
         if len(each["values"]) != tokens:
             raise ValueError(f"{len(each['values'])} values to pick from, but {tokens} tokens")
     heavy = sum(weight(each["values"]) for each in picks) > MOST_PICKED
-    told = {
+    told: dict[str, Any] = {
         "position": position,
         "tokens": tokens,
         "axes": list(axes),
@@ -124,4 +130,6 @@ def follow(
     }
     if written:
         told["written"] = dict(written)
+    if switch is not None:
+        told["switch"] = switch
     return figure.update_layout(meta={"follow": told, "dark": DARK})

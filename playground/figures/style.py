@@ -137,6 +137,22 @@ def quiet(figure: go.Figure, title: str, height: int, right: int = 8) -> go.Figu
     )  # fmt: skip
 
 
+def message(text: str) -> go.Figure:
+    """A figure that has nothing to draw and says why."""
+    figure = quiet(go.Figure(), literal(text), height=56)
+    figure.update_xaxes(visible=False)
+    figure.update_yaxes(visible=False)
+    return figure
+
+
+def crosses(figure: go.Figure, places: Sequence[tuple[int, int]]) -> None:
+    """Red crosses over the (row, column) cells that are off; the cells under them still answer the mouse."""
+    if places:
+        rows, columns = zip(*places, strict=True)
+        cross = {"symbol": "x-thin", "size": 11, "line": {"color": OFF, "width": 2.5}}
+        figure.add_scatter(x=columns, y=rows, mode="markers", marker=cross, hoverinfo="skip", showlegend=False)
+
+
 def must_fit(name: str, shape: tuple[int, ...], expected: tuple[int, ...]) -> None:
     """Raises: ValueError with both shapes when an array does not fit its labels."""
     if shape != expected:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from playground.errors import UnknownSwitch
+from playground.errors import UnknownEdge, UnknownSwitch
 
 WHAT_IFS = ("positions", "causal_mask", "scaling", "norms", "residuals")
 
@@ -22,6 +22,7 @@ class Ablation:
     scaling: bool = False  # do not divide scores by sqrt(D)
     norms: bool = False  # skip every LayerNorm
     residuals: bool = False  # replace x + f(x) by f(x)
+    edges: frozenset[tuple[int, int, int, int]] = frozenset()  # (layer, head, query, key): positions that may not look
 
     @classmethod
     def all_sublayers(cls, n_layers: int) -> "Ablation":
@@ -32,12 +33,16 @@ class Ablation:
     def heads_off(self, layer: int) -> list[int]:
         return sorted(head for at, head in self.heads if at == layer)
 
+    def edges_off(self, layer: int) -> list[tuple[int, int, int]]:
+        return sorted((head, query, key) for at, head, query, key in self.edges if at == layer)
+
     def words(self) -> list[str]:
         """As the URL and the endpoints write it: `["attention.0", "head.2.1", "norms"]`, in one fixed order."""
         return [
             *(f"attention.{layer}" for layer in sorted(self.attention)),
             *(f"feed_forward.{layer}" for layer in sorted(self.feed_forward)),
             *(f"head.{layer}.{head}" for layer, head in sorted(self.heads)),
+            *("edge." + ".".join(map(str, edge)) for edge in sorted(self.edges)),
             *(name for name in WHAT_IFS if getattr(self, name)),
         ]
 
@@ -45,26 +50,38 @@ class Ablation:
 NOTHING_OFF = Ablation()
 
 
-def parse(words: Iterable[str], n_layers: int, n_heads: int) -> Ablation:
-    """Read `Ablation.words` back.
+def parse(words: Iterable[str], n_layers: int, n_heads: int, context_length: int = 0) -> Ablation:
+    """Read `Ablation.words` back; an edge's positions lie below `context_length`.
 
-    Raises: UnknownSwitch for a word that names no part of a model with so many layers and heads.
+    Raises: UnknownSwitch, UnknownEdge for a word that names no part of such a model.
     """
-    ablation = NOTHING_OFF
+    limits: dict[str, tuple[int, ...]] = {
+        "attention": (n_layers,),
+        "feed_forward": (n_layers,),
+        "head": (n_layers, n_heads),
+        "edge": (n_layers, n_heads, context_length, context_length),
+    }
+    found: dict[str, set[Any]] = {kind: set() for kind in limits}
+    gone: dict[str, Any] = {}
     for word in words:
-        ablation = _with(ablation, word, n_layers, n_heads)
-    return ablation
+        kind = word.partition(".")[0]
+        if word in WHAT_IFS:
+            gone[word] = True
+        elif kind in limits and (numbers := _numbers(word, limits[kind])):
+            found[kind].add(numbers)
+        elif kind == "edge":
+            raise UnknownEdge(value=word, layers=n_layers, heads=n_heads, positions=context_length)
+        else:
+            raise UnknownSwitch(value=word, layers=n_layers, heads=n_heads)
+    for kind in ("attention", "feed_forward"):
+        gone[kind] = frozenset(layer for (layer,) in found[kind])
+    return replace(NOTHING_OFF, heads=frozenset(found["head"]), edges=frozenset(found["edge"]), **gone)
 
 
-def _with(ablation: Ablation, word: str, n_layers: int, n_heads: int) -> Ablation:
-    if word in WHAT_IFS:
-        switched: dict[str, Any] = {word: True}
-        return replace(ablation, **switched)
-    match = re.fullmatch(r"(attention|feed_forward)\.(\d{1,4})|head\.(\d{1,4})\.(\d{1,4})", word, re.ASCII)
-    if match:
-        sublayer, layer, head_layer, head = match.groups()
-        if sublayer and int(layer) < n_layers:
-            return replace(ablation, **{sublayer: getattr(ablation, sublayer) | {int(layer)}})
-        if head and int(head_layer) < n_layers and int(head) < n_heads:
-            return replace(ablation, heads=ablation.heads | {(int(head_layer), int(head))})
-    raise UnknownSwitch(value=word, layers=n_layers, heads=n_heads)
+def _numbers(word: str, limits: tuple[int, ...]) -> tuple[int, ...] | None:
+    """The numbers of `head.2.1`, if they are as many as the limits and each below its own."""
+    if not re.fullmatch(r"[a-z_]+(\.\d{1,4})+", word, re.ASCII):
+        return None
+    numbers = tuple(map(int, word.split(".")[1:]))
+    fits = len(numbers) == len(limits) and all(n < limit for n, limit in zip(numbers, limits, strict=True))
+    return numbers if fits else None

@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from playground.errors import CacheWithoutMask, ContextFull
+from playground.errors import CacheWithoutMask, ContextFull, NothingToSee
 
 from .ablation import NOTHING_OFF, Ablation
 from .cache import KVCache
@@ -75,6 +75,8 @@ class MultiHeadAttention(nn.Module):
         visible = torch.ones(T, past + T, dtype=torch.bool, device=x.device)  # (T, S)
         if not ablation.causal_mask:
             visible = visible.tril(diagonal=past)  # row i sees the cached tokens and the new ones up to i
+        if edges := ablation.edges_off(self.layer):
+            visible = self.without(visible, edges)  # (H, T, S)
         scale = 1.0 if ablation.scaling else q.size(-1) ** -0.5
 
         if traced:
@@ -92,6 +94,21 @@ class MultiHeadAttention(nn.Module):
         if self.layer in ablation.attention:
             out = torch.zeros_like(out)
         return out, AttentionTrace(q, k, v, scores, weights, mixed, out) if traced else None
+
+    def without(self, visible: Tensor, edges: list[tuple[int, int, int]]) -> Tensor:
+        """Forbid single looks, (head, query, key) by position; those of tokens not read here change nothing.
+
+        Shapes: visible (T, S) -> (H, T, S)
+        Raises: NothingToSee when a query keeps no key: its weights could not sum to 1.
+        """
+        T, S = visible.shape
+        visible = visible.repeat(self.n_heads, 1, 1)
+        for head, query, key in edges:
+            if S - T <= query < S and key < S:
+                visible[head, query - (S - T), key] = False
+        for head, query in (~visible.any(-1)).nonzero().tolist()[:1]:
+            raise NothingToSee(layer=self.layer, head=head, query=query + S - T)
+        return visible
 
 
 class FeedForward(nn.Module):
@@ -153,7 +170,8 @@ class GPTModel(nn.Module):
 
         Shapes: ids (B, T) -> logits (B, T, V)
         Raises: ContextFull when cached and new tokens exceed the context; CacheWithoutMask for a cache
-            without the causal mask, under which a new token changes what the old ones computed.
+            without the causal mask, under which a new token changes what the old ones computed;
+            NothingToSee when edges leave a token nothing to look at.
         """
         return self._run(ids, ablation, cache, traced=False)[0]
 

@@ -1,4 +1,4 @@
-"""The attention tab: one head large, all heads of the layer small."""
+"""The attention tab: one head large, all heads of the layer small; unfolded, measured and compared in ui/heads.py."""
 
 import base64
 from typing import Any
@@ -7,81 +7,91 @@ import gradio as gr
 import torch
 
 from playground.analysis import head_scores
+from playground.analysis.heads import entropy, forbidden, hide_first
 from playground.figures.attention import AttentionWords, attention_map
 from playground.models import Model
 from playground.runs import Run
 from playground.text import labels, say
 
-from .components import figure, thumbs
+from . import heads
+from .components import edges, figure, measures, overview, thumbs
+from .heads import Seen, see
 from .html import Picture
 from .wiring import Look, Part, Wiring, explanation
 
 TAB = "attention"
 
 
-def draw_head(look: Look, layer: int, head: int) -> Picture:
-    blocks, labels = look.run.trace.blocks, look.run.labels
-    layer, head = min(layer, len(blocks) - 1), min(head, look.run.model.config.n_heads - 1)
-    weights = blocks[layer].attention.weights[head]
+def draw_head(look: Look, layer: int, head: int, hide: bool) -> Picture:
+    seen, labels = see(look, layer, head), look.run.labels
+    key = "attention.title_mean" if seen.is_mean else "attention.title"
+    title = say(look.lang, key, layer=seen.layer, head=seen.head)
     words = AttentionWords(
-        title=say(look.lang, "attention.title", layer=layer, head=head),
+        title=say(look.lang, "attention.hidden", title=title) if hide else title,
         query=say(look.lang, "attention.query"),
         key=say(look.lang, "attention.key"),
         weight=say(look.lang, "attention.weight"),
     )
-    drawn = attention_map(weights.numpy(), labels, words, len(labels) - 1)
-    return Picture(drawn, notes(look, layer, head, weights))
-
-
-def notes(look: Look, layer: int, head: int, weights: torch.Tensor) -> list[str]:
-    """For every position, in one sentence, where it looks most and what the head is like."""
-    labels, scores = look.run.labels, head_scores(look.run.trace.blocks[layer].attention.weights)
+    weights = hide_first(seen.weights) if hide else seen.weights
     off = look.request.ablation
-    unused = layer in off.attention or (layer, head) in off.heads
+    crosses = [] if seen.is_mean else forbidden(off, seen.layer, seen.head, len(labels))
+    switch = None if seen.is_mean else f"edge.{seen.layer}.{seen.head}.{{y}}.{{x}}"
+    drawn = attention_map(weights.numpy(), labels, words, len(labels) - 1, crosses, switch)
+    return Picture(drawn, notes_hidden(look, weights) if hide else notes(look, seen))
+
+
+def notes(look: Look, seen: Seen) -> list[str]:
+    """For every position, in one sentence, where it looks most and what the head is like."""
+    labels, scores, off = look.run.labels, head_scores(seen.weights[None]), look.request.ablation
+    unused = seen.layer in off.attention or (seen.layer, seen.head) in off.heads
     tail = say(look.lang, "attention.off") if unused else ""
-    shares = {"previous": f"{scores.previous[head]:.2f}", "first": f"{scores.first[head]:.2f}"}
-    best = weights.max(-1)
+    shares = {"previous": f"{scores.previous[0]:.2f}", "first": f"{scores.first[0]:.2f}"}
+    best, spread = seen.weights.max(-1), entropy(seen.weights)
     return [
         say(
-            look.lang,
-            "attention.most",
-            query=label,
-            at=look.run.start + i,
-            key=labels[key],
-            weight=f"{weight:.3f}",
-            **shares,
+            look.lang, "attention.most", query=label, at=look.run.start + i, key=labels[best.indices[i]],
+            weight=f"{best.values[i]:.3f}", entropy=f"{spread[i]:.3f}", **shares,
         )
         + tail
-        for i, (label, key, weight) in enumerate(zip(labels, best.indices.tolist(), best.values.tolist(), strict=True))
-    ]
+        for i, label in enumerate(labels)
+    ]  # fmt: skip
+
+
+def notes_hidden(look: Look, weights: torch.Tensor) -> list[str]:
+    """The same without the first token. Shapes: weights (T, T), NaN where there is nothing to show"""
+    labels, best = look.run.labels, weights.nan_to_num(-1).max(-1)
+    return [
+        say(look.lang, "attention.nothing_left", query=label, at=look.run.start + i)
+        if best.values[i] < 0
+        else say(
+            look.lang, "attention.most_hidden", query=label, at=look.run.start + i, key=labels[best.indices[i]],
+            weight=f"{best.values[i]:.3f}",
+        )
+        for i, label in enumerate(labels)
+    ]  # fmt: skip
 
 
 def draw_thumbs(look: Look, layer: int, head: int) -> dict[str, Any]:
-    blocks, config, off = look.run.trace.blocks, look.run.model.config, look.request.ablation
-    layer = min(layer, len(blocks) - 1)
-    weights = blocks[layer].attention.weights
+    seen, off = see(look, layer, head), look.request.ablation
+    weights = torch.cat([seen.heads, seen.heads.mean(0, keepdim=True)])
     scores = head_scores(weights)
-    kinds = [
-        max((float(getattr(scores, name)[h]), name) for name in ("previous", "first", "itself"))
-        for h in range(len(weights))
-    ]
+    named = [(name, getattr(scores, name).tolist()) for name in ("previous", "first", "itself")]
+    kinds = [max((shares[h], name) for name, shares in named) for h in range(len(weights))]
     return {
-        "layer": layer,
-        "head": min(head, config.n_heads - 1),
-        "heads": config.n_heads,
+        "layer": seen.layer,
+        "head": seen.head,
+        "heads": len(seen.heads),
         "tokens": weights.size(-1),
         "masked": not off.causal_mask,
-        "off": list(range(config.n_heads)) if layer in off.attention else off.heads_off(layer),
+        "off": list(range(len(seen.heads))) if seen.layer in off.attention else off.heads_off(seen.layer),
         "kinds": [[name, share] for share, name in kinds],
         "cells": base64.b64encode((weights * 255).round().to(torch.uint8).numpy().tobytes()).decode(),
     }
 
 
 def layers(model: Model, lang: str) -> dict[str, Any]:
-    return {
-        **labels(lang, "attention.layer"),
-        "choices": [(str(layer), layer) for layer in range(model.config.n_layers)],
-    }
+    choices = [(str(layer), layer) for layer in range(model.config.n_layers)]
+    return {**labels(lang, "attention.layer"), "choices": choices}
 
 
 def most_telling(run: Run) -> tuple[int, int]:
@@ -95,23 +105,43 @@ def build(wiring: Wiring, first: Run) -> Part:
     first_layer, first_head = most_telling(first)
     tab: gr.Tab = wiring.worded(gr.Tab(id=TAB, elem_id="tab-attention"), "attention.tab")
     with tab:
-        layer = wiring.fitted(
-            gr.Radio([(str(first_layer), first_layer)], value=first_layer, elem_id="layer", elem_classes="numbers"),
-            layers,
-        )
         head = gr.State(first_head)
+        with gr.Row(elem_classes="beside"):
+            radio = gr.Radio(layers(first.model, "en")["choices"], value=first_layer, elem_id="layer")
+            layer = wiring.fitted(radio, layers)
+            box = gr.Checkbox(False, container=False, elem_id="hide-first")
+            hide = wiring.worded(box, "attention.hide_first")
         with gr.Row(elem_classes="beside"):
             with gr.Column(scale=3, min_width=300):
                 large = figure("attention-map")
             with gr.Column(scale=1, min_width=180):
                 small = thumbs()
+        with wiring.section("unfold.section", "unfold") as unfolding:
+            may_look, stages = edges(), figure("unfolded")
+        with wiring.section("measures.section", "heads-in-numbers") as measuring:
+            numbers = measures()
+        with wiring.section("overview.section", "all-heads") as comparing:
+            every = overview()
         explanation(wiring, "attention.help")
-    wiring.show(TAB, draw_head, large, [layer, head])
+    wiring.show(TAB, draw_head, large, [layer, head, hide])
     wiring.show(TAB, draw_thumbs, small, [layer, head])
+    wiring.show(TAB, heads.draw_edges, may_look, [layer, head, unfolding])
+    wiring.show(TAB, heads.draw_stages, stages, [layer, head, unfolding])
+    wiring.show(TAB, heads.draw_measures, numbers, [layer, head, measuring])
+    wiring.show(TAB, heads.draw_overview, every, [layer, head, comparing])
+    wiring.on([small.pick, numbers.pick], picked, [], [head], asked=False)
+    wiring.on([every.pick], picked_both, [], [layer, head], asked=False)
+    return Part(tab, {"layer": (layer, lambda m: m.config.n_layers), "head": (head, lambda m: m.config.n_heads + 1)})
 
-    def picked(event: gr.EventData) -> int:
-        return event.head if isinstance(event.head, int) and 0 <= event.head < 1000 else 0
 
-    wiring.on([small.pick], picked, [], [head], asked=False)
-    counts = {"layer": lambda model: model.config.n_layers, "head": lambda model: model.config.n_heads}
-    return Part(tab, {"layer": (layer, counts["layer"]), "head": (head, counts["head"])})
+def picked(event: gr.EventData) -> int:
+    return whole(event.head)
+
+
+def picked_both(event: gr.EventData) -> list[int]:
+    return [whole(event.layer), whole(event.head)]
+
+
+def whole(value: Any) -> int:
+    """A layer or head from outside; the drawing takes the last one for what is too large."""
+    return value if isinstance(value, int) and 0 <= value < 1000 else 0

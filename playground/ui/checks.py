@@ -56,12 +56,12 @@ def seed(value: Any) -> int:
 
 
 def switches(words: Any, config: GPTConfig) -> Ablation:
-    """Raises: UnknownSwitch, NotAChoice for what is no list of words"""
+    """Raises: UnknownSwitch, UnknownEdge, NotAChoice for what is no list of words"""
     if words is None:
         return Ablation()
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
         raise NotAChoice(name="off", value=words, choices='["attention.0", "feed_forward.3", "head.2.1"]')
-    return parse(words, config.n_layers, config.n_heads)
+    return parse(words, config.n_layers, config.n_heads, config.context_length)
 
 
 def index(name: str, value: Any, count: int) -> int:

@@ -12,10 +12,11 @@ from playground.text import LANGUAGES, under
 from .html import Component, Figure
 
 ASSETS = Path(__file__).parents[2] / "assets"
+SCALES = {"light": BLUES, "dark": BLUES_DARK}
 PLOTLY_JS = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
 SCRIPTS = (
-    *("playground", "player", "bars", "switches", "thumbs", "figure", "alert", "identity"),
-    *("proofs", "neurons", "architecture"),
+    *("playground", "heat", "player", "bars", "switches", "thumbs", "overview", "measures", "edges", "figure"),
+    *("sweep", "alert", "identity", "proofs", "neurons", "architecture"),
 )
 
 
@@ -64,8 +65,28 @@ def switches(value: Any) -> Any:
 def thumbs() -> Any:
     """All heads of one layer; event `pick`: this head, please."""
     template = '<div class="thumbs" role="group"></div>'
-    scales = {"light": BLUES, "dark": BLUES_DARK}
-    return component("thumbs", ("pick",), template, words=words("attention"), elem_id="thumbs", **scales)
+    return component("thumbs", ("pick",), template, words=words("attention"), elem_id="thumbs", **SCALES)
+
+
+def overview() -> Any:
+    """All heads of all layers; event `pick`: this layer and head, please."""
+    template = '<div class="overview" role="group"></div>'
+    return component("overview", ("pick",), template, words=words("overview"), elem_id="overview", **SCALES)
+
+
+def measures() -> Any:
+    """The heads of one layer in numbers; event `pick`: this head, please."""
+    return component("measures", ("pick",), '<div class="measures"></div>', words=words("measures"), elem_id="measures")
+
+
+def edges() -> Any:
+    """What the selected token may look at in one head; it asks the switches to forbid and allow."""
+    return component("edges", (), '<div class="edges"></div>', words=words("edges"), elem_id="edges")
+
+
+def sweep_control() -> Any:
+    """Begins and cancels a sweep and shows its progress; events `start`: measure this position, and `stop`."""
+    return component("sweep", ("start", "stop"), '<div class="sweep"></div>', words=words("sweep"), elem_id="sweep")
 
 
 def identity() -> Any:

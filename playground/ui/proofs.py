@@ -50,4 +50,4 @@ def wire(wiring: Wiring, runs: Runs, badge: Component) -> None:
         request = session.request
         return proved(request, runs(request))
 
-    wiring.on([badge.prove], prove, [wiring.session], [badge], trigger_mode="always_last")
+    wiring.on([badge.prove], prove, [wiring.session], [badge], asked=False, trigger_mode="always_last")

@@ -18,6 +18,7 @@ from playground.gpt.ablation import Ablation
 from playground.runs import Run
 from playground.text import say
 
+from . import sweep
 from .components import figure, identity
 from .html import Picture
 from .wiring import Look, Part, Wiring, explanation
@@ -127,6 +128,7 @@ def build(wiring: Wiring, _: Run) -> Part:
                 prediction = figure("prediction")
             with gr.Column(scale=1, min_width=300):
                 path = figure("stream")
+        sweep.build(wiring, TAB)
         added = figure("contributions")
         explanation(wiring, "residual.help")
     wiring.show(TAB, draw_identity, measured)

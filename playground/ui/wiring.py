@@ -1,7 +1,8 @@
 """What every tab does alike: show pictures of the current run, speak two languages, refuse in a sentence."""
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -79,6 +80,16 @@ class Wiring:
         """Draw `component` as draw(look, *values) whenever its tab is open and something it shows changed."""
         self._shown.append(Shown(tab, draw, component, controls))
 
+    @contextmanager
+    def section(self, key: str, elem_id: str) -> Iterator[gr.State]:
+        """A part of a tab that starts folded; yields whether it is open, a control of what is drawn inside it."""
+        is_open = gr.State(False)
+        with self.worded(gr.Accordion(open=False, elem_id=elem_id), key) as accordion:
+            yield is_open
+        # Queued, as every event must be that sets a State which is watched: Gradio tells of its change only then.
+        self.on([accordion.expand], lambda: True, [], [is_open], asked=False)
+        self.on([accordion.collapse], lambda: False, [], [is_open], asked=False)
+
     @property
     def dressed(self) -> list[Any]:
         """The controls that `dress` dresses, in its order."""
@@ -116,7 +127,7 @@ class Wiring:
         for shown in self._shown:
             if hasattr(shown.component, "redraw"):
                 self.on([shown.component.redraw], self.redrawn(shown), [self.session, self.lang, *shown.controls],
-                        [shown.component], trigger_mode="always_last")  # fmt: skip
+                        [shown.component], asked=False, trigger_mode="always_last")  # fmt: skip
 
         def relabel(lang: str, session: Session) -> list[Any]:
             return self.dress(lang, self.runs.model(session.request.model))
@@ -173,21 +184,35 @@ class Wiring:
 
 
 def guarded(fn: Callable[..., Any], n_outputs: int, done: Any = None) -> Callable[..., Any]:
-    """`fn` with one more output: why it refused (its own outputs then stay as they are), or `done`."""
+    """`fn` with one more output: why it refused (its own outputs then stay as they are), or `done`.
+
+    A generator answers again and again, and each answer counts.
+    """
+
+    def refusal(error: PlaygroundError) -> list[Any]:
+        return [*([gr.skip()] * n_outputs), {lang: say_error(lang, error) for lang in LANGUAGES}]
+
+    def answer(result: Any) -> list[Any]:
+        return [*(result if isinstance(result, list) else [result]), done]
 
     def call(*values: Any) -> list[Any]:
         try:
-            result = fn(*values)
+            return answer(fn(*values))
         except PlaygroundError as error:
-            said = {lang: say_error(lang, error) for lang in LANGUAGES}
-            return [*([gr.skip()] * n_outputs), said]
-        return [*(result if isinstance(result, list) else [result]), done]
+            return refusal(error)
 
+    def call_often(*values: Any) -> Iterator[list[Any]]:
+        try:
+            yield from map(answer, fn(*values))
+        except PlaygroundError as error:
+            yield refusal(error)
+
+    guard: Any = call_often if inspect.isgeneratorfunction(fn) else call
     # Gradio reads the signature to pass the event, the visitor's request and the progress bar.
-    call.__signature__ = inspect.signature(fn)  # type: ignore[attr-defined]
-    call.__annotations__ = fn.__annotations__
-    call.__name__ = getattr(fn, "__name__", "call")
-    return call
+    guard.__signature__ = inspect.signature(fn)
+    guard.__annotations__ = fn.__annotations__
+    guard.__name__ = getattr(fn, "__name__", "call")
+    return guard
 
 
 def explanation(wiring: Wiring, key: str) -> None:

@@ -92,3 +92,11 @@ def test_wrong_labels_are_refused_with_both_shapes(labels: int) -> None:
 def test_a_position_without_token_is_refused(position: int) -> None:
     with pytest.raises(ValueError, match=f"position {position}.*0 to 2"):
         attention_map(causal_weights(3), list("abc"), WORDS, position)
+
+
+def test_a_cross_marks_what_is_forbidden_and_a_click_is_a_switch() -> None:
+    figure = attention_map(causal_weights(4), list("abcd"), WORDS, 0, [(3, 1), (2, 0)], "edge.0.1.{y}.{x}")
+    cross = figure.data[1]
+    assert (cross.y, cross.x) == ((3, 2), (1, 0))
+    assert cross.hoverinfo == "skip"  # the cell under it answers
+    assert figure.layout.meta["follow"]["switch"] == "edge.0.1.{y}.{x}"

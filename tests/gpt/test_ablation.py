@@ -8,8 +8,9 @@ from torch import Tensor
 from torch.testing import assert_close
 
 import fixture
-from playground.errors import UnknownSwitch
+from playground.errors import NothingToSee, UnknownEdge, UnknownSwitch
 from playground.gpt.ablation import NOTHING_OFF, WHAT_IFS, Ablation, parse
+from playground.gpt.cache import KVCache
 from playground.gpt.generate import generate
 from playground.gpt.model import GPTModel
 
@@ -133,20 +134,84 @@ def test_O_ABL_06_a_head_is_silenced_before_the_output_projection(fix_a):
     assert float((off - last(fix_a, NOTHING_OFF)).abs().max()) == pytest.approx(0.4471, abs=1e-4)
 
 
+def test_a_forbidden_edge_has_weight_0_and_the_rest_of_its_row_shares_it(small):
+    before, after = (
+        small.trace(IDS, ablation).row(0).blocks[1].attention.weights
+        for ablation in (NOTHING_OFF, Ablation(edges=frozenset({(1, 0, 5, 2)})))
+    )
+    kept = torch.tensor([0, 1, 3, 4, 5])
+    assert after[0, 5, 2] == 0
+    assert_close(after[0, 5, kept], before[0, 5, kept] / (1 - before[0, 5, 2]))
+    others = torch.ones(2, 7, 7, dtype=torch.bool)
+    others[0, 5] = False
+    assert torch.equal(after[others], before[others])
+
+
+def test_a_forbidden_edge_reaches_the_query_and_the_tokens_after_it_in_later_layers(small):
+    forbidden = Ablation(edges=frozenset({(1, 0, 4, 2)}))
+    blocks, usual = (small.trace(IDS, ablation).row(0).blocks for ablation in (forbidden, NOTHING_OFF))
+    assert torch.equal(blocks[1].before, usual[1].before)
+    differs = (blocks[1].after != usual[1].after).any(-1)
+    assert differs.tolist() == [False, False, False, False, True, False, False]
+    assert (blocks[2].after != usual[2].after).any(-1).tolist() == [False] * 4 + [True] * 3
+
+
+@pytest.mark.parametrize("cuts", [[7], [1, 6], [3, 4], [5, 1, 1], [1] * 7], ids=str)
+def test_edges_are_positions_of_the_text_however_it_is_read(small, cuts):
+    ablation = Ablation(edges=frozenset({(0, 1, 6, 2), (1, 0, 5, 5), (2, 1, 3, 0)}))
+    cache = KVCache(fixture.SMALL, 7, dtype=torch.float64)
+    read = torch.cat([small(part, ablation, cache) for part in IDS.split(cuts, 1)], 1)
+    assert_close(read, small(IDS, ablation))
+    assert_close(read, small.trace(IDS, ablation).logits)
+
+
+def test_edges_of_tokens_that_are_not_there_change_nothing(small):
+    beyond = Ablation(edges=frozenset({(0, 0, 7, 1), (1, 1, 12, 12), (2, 0, 3, 5)}))  # the last one is masked anyhow
+    assert_close(small(IDS, beyond), small(IDS))
+
+
+@pytest.mark.parametrize("traced", [False, True], ids=["fused", "traced"])
+@pytest.mark.parametrize("keys", [[0, 1, 2], [0, 1, 2, 3, 6]], ids=["all it sees", "and masked ones"])
+def test_a_query_keeps_at_least_one_key(small, traced, keys):
+    blind = Ablation(edges=frozenset((1, 1, 2, key) for key in keys))
+    with pytest.raises(NothingToSee) as refused:
+        small.trace(IDS, blind) if traced else small(IDS, blind)
+    assert refused.value.values == {"layer": 1, "head": 1, "query": 2}
+
+
+def test_without_the_causal_mask_a_query_may_lose_all_it_saw_before(small):
+    forbidden = Ablation(causal_mask=True, edges=frozenset({(1, 1, 0, 0)}))
+    weights = small.trace(IDS, forbidden).row(0).blocks[1].attention.weights[1, 0]
+    assert weights[0] == 0
+    assert_close(weights.sum(), torch.ones_like(weights.sum()))
+
+
 @pytest.mark.parametrize("ablation", fixture.ABLATIONS, ids=fixture.shown)
 def test_words_are_read_back(ablation):
-    assert parse(ablation.words(), n_layers=3, n_heads=2) == ablation
-    assert parse(reversed(ablation.words()), n_layers=3, n_heads=2).words() == ablation.words()
+    assert parse(ablation.words(), n_layers=3, n_heads=2, context_length=16) == ablation
+    assert parse(reversed(ablation.words()), 3, 2, 16).words() == ablation.words()
 
 
 def test_words_come_in_one_order_and_once():
-    words = ["norms", "head.1.0", "feed_forward.2", "attention.1", "attention.0", "norms", "head.0.1"]
-    assert parse(words, 3, 2).words() == [
+    words = [
+        "edge.1.0.12.3",
+        "norms",
+        "edge.1.0.9.3",
+        "head.1.0",
+        "feed_forward.2",
+        "attention.1",
+        "attention.0",
+        "norms",
+        "head.0.1",
+    ]
+    assert parse(words, 3, 2, 16).words() == [
         "attention.0",
         "attention.1",
         "feed_forward.2",
         "head.0.1",
         "head.1.0",
+        "edge.1.0.9.3",
+        "edge.1.0.12.3",
         "norms",
     ]
 
@@ -167,6 +232,15 @@ def test_a_word_for_no_part_of_this_model_is_refused(word):
     with pytest.raises(UnknownSwitch) as refused:
         parse(["attention.0", word], n_layers=3, n_heads=2)
     assert refused.value.values == {"value": word, "layers": 3, "heads": 2}
+
+
+@pytest.mark.parametrize(
+    "word", ["edge.3.0.1.1", "edge.0.2.1.1", "edge.0.0.16.1", "edge.0.0.1.16", "edge.0.0.1", "edge", "edge.0.0.1.1.1"]
+)
+def test_an_edge_outside_of_the_model_is_refused(word):
+    with pytest.raises(UnknownEdge) as refused:
+        parse([word], 3, 2, 16)
+    assert refused.value.values == {"value": word, "layers": 3, "heads": 2, "positions": 16}
 
 
 def test_an_ablation_can_key_a_cache():

@@ -1,0 +1,37 @@
+// Which tokens the selected one may look at, in one head: one button each, as a click on the map does.
+playground.edges = (element, props, watch) => {
+  const { el, fill, state, on } = playground;
+  const root = element.querySelector('.edges');
+  let shown = null;
+
+  function draw() {
+    const w = props.words[state.lang];
+    const { start, labels } = state.view ?? { start: 0, labels: [] };
+    const query = state.at - start;
+    if (!shown || !labels[query]) { root.replaceChildren(); return; }
+    if (shown.mean) { root.replaceChildren(el('p', { class: 'note', text: w.choose_head })); return; }
+    const { layer, head } = shown;
+    const focused = root.contains(document.activeElement) ? document.activeElement.dataset.key : undefined;
+    const off = new Set(shown.forbidden.map(String));
+    const keys = labels.slice(0, shown.causal ? query + 1 : labels.length);
+    const buttons = keys.map((label, key) => {
+      const isOff = off.has(String([query, key]));
+      const name = fill(isOff ? w.allow : w.forbid, { query: labels[query], key: label, at: start + key });
+      return el('button', { type: 'button', class: `sw${isOff ? ' off' : ''}`, 'data-key': key, 'aria-pressed': isOff, 'aria-label': name, title: name, text: label,
+        onclick: () => playground.say('switch', { toggle: [`edge.${layer}.${head}.${query}.${key}`] }) });
+    });
+    const tools = el('button', { type: 'button', class: 'pg-button restore', text: w.restore, disabled: shown.count === 0,
+      onclick: () => playground.say('switch', { drop: 'edge.' }) });
+    root.replaceChildren(el('h3', { text: fill(w.title, { query: labels[query], layer, head }) }),
+      el('div', { class: 'keys', role: 'group', 'aria-label': fill(w.title, { query: labels[query], layer, head }) }, ...buttons),
+      el('div', { class: 'tools' }, tools, el('span', { class: 'note', text: fill(w.count, { count: shown.count }) })));
+    if (focused !== undefined) root.querySelector(`[data-key="${focused}"]`)?.focus({ preventScroll: true });
+  }
+
+  function take() { shown = playground.read(props); draw(); }
+  on('language', draw);
+  on('at', draw);
+  on('view', draw);
+  watch('value', take);
+  take();
+};

@@ -1,0 +1,40 @@
+// Starts and stops the sweep, and shows how far it has come.
+playground.sweep = (element, props, watch, start, stop) => {
+  const { el, fill, state, on } = playground;
+  const root = element.querySelector('.sweep');
+  let asked = null; // what the visitor pressed last, until the server answers
+
+  // Made once, so that a press is not lost when progress arrives between its down and its up.
+  const begin = el('button', { type: 'button', class: 'pg-button start', onclick: () => { asked = 'start'; start({ at: state.at }); draw(); cancel.focus({ preventScroll: true }); } });
+  const cancel = el('button', { type: 'button', class: 'pg-button stop', onclick: () => { asked = 'stop'; stop({}); draw(); begin.focus({ preventScroll: true }); } });
+  const bar = el('progress', {});
+  const said = el('span', { class: 'note', role: 'status' });
+  root.append(begin, cancel, bar, said);
+
+  function draw() {
+    const { done, total, running } = playground.read(props) ?? { done: 0, total: 1, running: false };
+    const w = props.words[state.lang];
+    const busy = asked ? asked === 'start' : running;
+    begin.textContent = fill(w.start, { token: state.view?.labels[state.at - state.view.start] ?? '' });
+    cancel.textContent = w.cancel;
+    begin.disabled = busy;
+    cancel.disabled = !busy;
+    bar.hidden = !busy;
+    bar.setAttribute('aria-label', w.bar);
+    Object.assign(bar, { max: total, value: running ? done : 0 });
+    said.textContent = busy ? (running ? fill(w.progress, { done, total }) : '') : done === total ? fill(w.finished, { total }) : '';
+  }
+
+  function take() {
+    const hadFocus = document.activeElement === cancel;
+    asked = null;
+    draw();
+    if (hadFocus && cancel.disabled) begin.focus({ preventScroll: true });
+  }
+  on('language', draw);
+  on('at', draw);
+  on('view', draw);
+  on('refused', take);
+  watch('value', take);
+  draw();
+};

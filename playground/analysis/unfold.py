@@ -1,0 +1,52 @@
+"""One head, step by step: from query times key to what each token looked at adds to the residual stream."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from playground.gpt.ablation import Ablation
+from playground.gpt.model import GPTModel
+from playground.gpt.trace import Trace
+
+from .heads import visible
+
+
+@dataclass(frozen=True, slots=True)
+class Unfolded:
+    """Row = query, column = key, in the order computed. Shapes: (T, T) each."""
+
+    dots: Tensor  # q·k
+    scaled: Tensor  # the scores: q·k / sqrt(D)
+    masked: Tensor  # NaN where the query may not look
+    weights: Tensor  # after softmax
+    mixed: Tensor  # length of weight · value: what the key gives to the head
+    written: Tensor  # length of the same after the output projection: what the key adds to the stream by this head
+
+
+def unfold(trace: Trace, model: GPTModel, ablation: Ablation, layer: int, head: int) -> Unfolded:
+    """Shapes: trace of one text (no B axis)"""
+    attention = trace.blocks[layer].attention
+    scores, weights = attention.scores[head], attention.weights[head]
+    seen = visible(ablation, layer, head, scores.size(0))
+    values = attention.value[head]
+    return Unfolded(
+        dots=attention.query[head] @ attention.key[head].T,
+        scaled=scores,
+        masked=scores.masked_fill(~seen, torch.nan),
+        weights=weights,
+        mixed=weights * values.norm(dim=-1),
+        written=weights * projected(values, model, ablation, layer, head).norm(dim=-1),
+    )
+
+
+def projected(values: Tensor, model: GPTModel, ablation: Ablation, layer: int, head: int) -> Tensor:
+    """A head's values through its slice of the output projection; 0 when the head or its sublayer is off.
+
+    Shapes: values (T, D) -> (T, C)
+    """
+    D = values.size(-1)
+    if layer in ablation.attention or (layer, head) in ablation.heads:
+        return values.new_zeros(values.size(0), model.config.emb_dim)
+    out = model.get_parameter(f"blocks.{layer}.attention.out.weight")
+    return values @ out[:, head * D : (head + 1) * D].T

@@ -1,0 +1,93 @@
+"""One query of one head, step by step: a row of bars over the keys for each stage."""
+
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass, replace
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import ArrayLike, NDArray
+
+from .follow import follow, pick, pick_layout, title_picks
+from .style import ATTENTION, RESIDUAL, Floats, Title, at, literal, must_contain, must_fit, quiet, tick_text, token_axis
+
+MOST_KEYS = 40  # bars; of a longer text each query shows those with most of its weight
+ROW = 74  # pixels of each stage, its name included
+GAP = 0.32  # of them for the name
+COLOURS = (RESIDUAL, RESIDUAL, RESIDUAL, ATTENTION, ATTENTION, ATTENTION)
+WEIGHTS = 3  # the stage whose axis is fixed
+
+
+@dataclass(frozen=True)
+class UnfoldWords:
+    """The six stages in the order computed, the axis of the keys, and a title or one for each position."""
+
+    title: Title
+    key: str
+    dots: str
+    scaled: str
+    masked: str
+    weights: str
+    mixed: str
+    written: str
+
+
+def unfolded(
+    stages: Sequence[ArrayLike], labels: Sequence[str], words: UnfoldWords, position: int, most: int = MOST_KEYS
+) -> go.Figure:
+    """Six rows of bars: q·k, scaled, masked (a gap where the query may not look), weights, weighted values, output.
+
+    Of a text of more than `most` tokens each query shows the keys with most of its weight, in the text's order.
+
+    Shapes: six stages (T, T), row = query; T labels
+    Raises: ValueError when the labels do not fit or the position is none of the tokens.
+    """
+    tokens = len(labels)
+    must_contain(position, tokens)
+    arrays = [np.asarray(stage, dtype=np.float32) for stage in stages]
+    for name, array in zip(list(UnfoldWords.__annotations__)[2:], arrays, strict=True):
+        must_fit(name, array.shape, (tokens, tokens))
+    keys = most_weighted(arrays[WEIGHTS], most)
+    arrays = [np.take_along_axis(array, keys, 1) for array in arrays]
+    figure = go.Figure()
+    names = astuple(replace(words, title=""))[2:]
+    for i, (array, name, colour) in enumerate(zip(arrays, names, COLOURS, strict=True)):
+        axis = f"y{i + 1}" if i else "y"
+        figure.add_bar(x=np.arange(keys.shape[1]), y=array[position], yaxis=axis, marker={"color": colour},
+                       hovertemplate=f"%{{x}}: %{{y:.4g}}<extra>{literal(name)}</extra>")  # fmt: skip
+    _rows(figure, names)
+    quiet(figure, at(words.title, position), height=60 + len(arrays) * ROW)
+    figure.update_layout(showlegend=False, bargap=0.25)
+    picks = [*title_picks(words.title), *(pick(i, "y", array) for i, array in enumerate(arrays))]
+    every = keys.shape[1] == tokens
+    figure.update_xaxes(token_axis([labels[key] for key in keys[position]], words.key) | {"anchor": "y6"})
+    if not every:
+        picks += _moving(keys, labels)
+    axes: Any = ("x",) if every else ()
+    return follow(figure, position, tokens, axes=axes, hover=axes, picks=picks)
+
+
+def most_weighted(weights: Floats, most: int) -> NDArray[np.intp]:
+    """The keys to show for each query, in the text's order; of equals the earlier ones. Shapes: (T, min(T, most))"""
+    best = np.argsort(-weights, axis=1, kind="stable")[:, :most]
+    return np.sort(best, axis=1)
+
+
+def _rows(figure: go.Figure, names: Sequence[str]) -> None:
+    """One axis below the other, each with its name above it."""
+    height = 1 / len(names)
+    for i, name in enumerate(names):
+        top = 1 - i * height
+        settings = {"domain": [top - height, top - GAP * height], "nticks": 3, "zeroline": True}
+        if i == WEIGHTS:
+            settings |= {"range": [0, 1], "tickvals": [0, 0.5, 1]}
+        figure.update_layout({f"yaxis{i + 1 if i else ''}": settings})
+        figure.add_annotation(text=literal(name), x=0, xref="paper", xanchor="left", y=top - GAP * height, yref="paper",
+                              yanchor="bottom", showarrow=False, font={"size": 12})  # fmt: skip
+
+
+def _moving(keys: NDArray[np.intp], labels: Sequence[str]) -> list[dict[str, Any]]:
+    """The names of the keys, which differ from query to query."""
+    texts = [[tick_text(labels[key]) for key in row] for row in keys]
+    named: Any = [{str(i): text for i, text in enumerate(row)} for row in texts]
+    return [pick_layout("xaxis.ticktext", texts), pick_layout("xaxis.labelalias", named)]

@@ -1,0 +1,111 @@
+"""The sweep of the residual tab: what each sublayer and head is worth at the selected position."""
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import gradio as gr
+
+from playground.analysis.sweep import Effect, parts, sweep
+from playground.figures.style import message
+from playground.figures.sweep import SweepWords, sweep_map
+from playground.models import Model
+from playground.runs import Run
+from playground.text import labels, say
+
+from . import checks
+from .components import figure, sweep_control
+from .html import Picture
+from .session import Session
+from .wiring import Look, Wiring
+
+OFTEN = 0.2  # seconds between two reports of progress
+MEASURES = ("kl", "logit_change")
+
+
+@dataclass(frozen=True, slots=True)
+class Swept:
+    """A finished sweep and the text it belongs to: the tokens up to the position that was measured."""
+
+    model: str
+    start: int
+    ids: tuple[int, ...]
+    token: int  # the one whose logit was followed: what the text goes on with, or else the likeliest
+    effects: tuple[Effect, ...]
+
+    def fits(self, run: Run) -> bool:
+        return (self.model, self.start, self.ids) == (run.model.name, run.start, run.ids[: len(self.ids)])
+
+
+def measure(wiring: Wiring, session: Session, at: Any) -> Iterator[list[Any]]:
+    """Progress, again and again, then the sweep. Raises: InputError"""
+    run = wiring.runs(session.request.baseline)
+    place = max(run.start, checks.index("position", at, len(run.ids)))
+    position, ids = place - run.start, run.ids[: place + 1]
+    token = run.ids[place + 1] if place + 1 < len(run.ids) else int(run.trace.logits[position].argmax())
+    total = sum(map(len, parts(run.model.config)))
+    effects: list[Effect] = []
+    told = 0.0
+    for effect in wiring.runs.in_turn(sweep(run.model.gpt, run.trace, position, token)):
+        effects.append(effect)
+        if time.monotonic() - told > OFTEN:
+            told = time.monotonic()
+            yield [{"done": len(effects), "total": total, "running": True}, gr.skip()]
+    swept = Swept(run.model.name, run.start, ids, token, tuple(effects))
+    yield [{"done": total, "total": total, "running": False}, swept]
+
+
+def draw_sweep(look: Look, swept: Swept | None, how: str) -> Picture:
+    lang, label = look.lang, look.run.model.tokenizer.label
+    if swept is None or not swept.fits(look.run):
+        return Picture(message(say(lang, "sweep.invite")), [""])
+    token, chosen = label(swept.ids[-1]), label(swept.token)
+    value = say(lang, "sweep.logit", token=chosen) if how == "logit_change" else say(lang, "sweep.kl")
+    words = SweepWords(
+        title=say(lang, "sweep.title", token=token, value=value),
+        value=value,
+        **{name: say(lang, f"sweep.{name}") for name in ("layer", "part")},
+    )
+    config = look.run.model.config
+    heads = [say(lang, "sweep.head", head=head) for head in range(config.n_heads)]
+    names = [say(lang, "sweep.attention"), say(lang, "sweep.feed_forward"), *heads]
+    rows = [[ablation.words()[0] for ablation in row] for row in parts(config)]
+    effects = {effect.word: effect for effect in swept.effects}
+    values = [[getattr(effects[word], how if how in MEASURES else MEASURES[0]) for word in row] for row in rows]
+    now, cells = look.request.ablation.words(), [(y, x) for y, row in enumerate(rows) for x in range(len(row))]
+    off = [(y, x) for y, x in cells if rows[y][x] in now]
+    layers = [str(layer) for layer in range(config.n_layers)]
+    drawn = sweep_map(values, layers, names, words, rows, off, signed=how == "logit_change")
+    places = {rows[y][x]: say(lang, "sweep.place", layer=y, part=names[x]) for y, x in cells}
+    return Picture(drawn, [note(lang, token, chosen, swept.effects, places)])
+
+
+def note(lang: str, token: str, chosen: str, effects: Sequence[Effect], places: dict[str, str]) -> str:
+    """Which parts matter most and least, in one sentence."""
+    most, least = max(effects, key=lambda effect: effect.kl), min(effects, key=lambda effect: effect.kl)
+    moved = max(effects, key=lambda effect: abs(effect.logit_change))
+    return say(
+        lang, "sweep.note", token=token, most=places[most.word], high=f"{most.kl:.3f}", least=places[least.word],
+        low=f"{least.kl:.2g}", chosen=chosen, change=f"{moved.logit_change:+.3f}", moved=places[moved.word],
+    )  # fmt: skip
+
+
+def measures(_: Model, lang: str) -> dict[str, Any]:
+    choices = [(say(lang, "sweep.kl"), "kl"), (say(lang, "sweep.logit_choice"), "logit_change")]
+    return {**labels(lang, "sweep.measure"), "choices": choices}
+
+
+def build(wiring: Wiring, tab: str) -> None:
+    """Inside the tab called `tab`."""
+    control, swept = sweep_control(), gr.State(None)
+    how = wiring.fitted(gr.Dropdown(list(MEASURES), value=MEASURES[0], elem_id="sweep-measure"), measures)
+    picture = figure("sweep-map")
+    wiring.show(tab, draw_sweep, picture, [swept, how])
+
+    def begin(event: gr.EventData, session: Session) -> Iterator[list[Any]]:
+        yield from measure(wiring, session, getattr(event, "at", None))
+
+    begun = wiring.on([control.start], begin, [wiring.session], [control, swept])
+    still = {"done": 0, "total": 1, "running": False}
+    wiring.on([control.stop], lambda: still, [], [control], cancels=[begun], queue=False)

@@ -1,0 +1,151 @@
+"""The attention tab below its map, and the sweep: what their components are sent is what the trace holds."""
+
+import base64
+import json
+
+import numpy as np
+import pytest
+import torch
+
+from figures.page import decode, received
+from playground.analysis.heads import head_measures, hide_first
+from playground.analysis.sweep import sweep
+from playground.analysis.unfold import unfold
+from playground.gpt.ablation import NOTHING_OFF, Ablation
+from playground.gpt.tokenizer import tokenizer
+from playground.models import Model
+from playground.runs import Request, Runs
+from playground.text import LANGUAGES
+from playground.ui import attention, heads
+from playground.ui.sweep import Swept, draw_sweep
+from playground.ui.wiring import Look
+
+TEXT = "one two one two one"
+EDGES = Ablation(edges=frozenset({(1, 0, 3, 1), (1, 1, 2, 0)}))
+MEAN = 2  # FIX-A has heads 0 and 1
+
+
+@pytest.fixture(scope="module")
+def runs(fix_a) -> Runs:
+    model = Model("fix_a", fix_a, tokenizer("gpt2"))
+    return Runs(lambda _: model)
+
+
+def looking(runs, ablation=NOTHING_OFF, lang="en", text=TEXT) -> Look:
+    request = Request("fix_a", text, (), ablation)
+    run = runs(request)
+    return Look(request, run, run if request == request.baseline else runs(request.baseline), lang)
+
+
+def drawn(picture):
+    return received(picture.figure)
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_the_mean_is_named_so_and_is_the_arithmetic_mean(runs, lang):
+    look = looking(runs, lang=lang)
+    picture = attention.draw_head(look, 1, MEAN, False)
+    weights = look.run.trace.blocks[1].attention.weights
+    z = decode(drawn(picture)["data"][0]["z"])
+    np.testing.assert_array_equal(np.nan_to_num(z), weights.mean(0).numpy())
+    assert {"zh": "平均", "en": "mean"}[lang] in picture.figure.layout.title.text
+    assert "switch" not in drawn(picture)["layout"]["meta"]["follow"]
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_hiding_the_first_token_is_said_in_the_title(runs, lang):
+    look = looking(runs, lang=lang)
+    hidden, shown = (attention.draw_head(look, 1, 0, hide) for hide in (True, False))
+    assert hidden.figure.layout.title.text != shown.figure.layout.title.text
+    assert {"zh": "归一", "en": "renormalised"}[lang] in hidden.figure.layout.title.text
+    z = decode(drawn(hidden)["data"][0]["z"])
+    expected = hide_first(look.run.trace.blocks[1].attention.weights[0]).numpy()
+    np.testing.assert_array_equal(np.nan_to_num(z), np.nan_to_num(expected))
+    assert len(hidden.notes) == len(look.run.labels)
+
+
+def test_a_forbidden_look_is_crossed_in_its_own_head_only(runs):
+    look = looking(runs, EDGES)
+    for head, crosses in ((0, [(3, 1)]), (1, [(2, 0)])):
+        figure = attention.draw_head(look, 1, head, False).figure
+        assert list(zip(figure.data[1].y, figure.data[1].x, strict=True)) == crosses
+        assert figure.layout.meta["follow"]["switch"] == f"edge.1.{head}.{{y}}.{{x}}"
+        assert heads.draw_edges(look, 1, head, True)["forbidden"] == crosses
+    assert len(attention.draw_head(look, 0, 0, False).figure.data) == 1
+
+
+def test_a_model_with_fewer_heads_shows_its_last(runs):
+    assert heads.see(looking(runs), 9, 7).head == 1
+    assert heads.see(looking(runs), 9, MEAN).is_mean
+
+
+@pytest.mark.parametrize("ablation", [NOTHING_OFF, EDGES, Ablation(scaling=True), Ablation(causal_mask=True)], ids=str)
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_the_stages_are_drawn_from_the_trace(runs, ablation, lang):
+    look = looking(runs, ablation, lang)
+    picture = heads.draw_stages(look, 1, 0, True)
+    stages = unfold(look.run.trace, look.run.model.gpt, ablation, 1, 0)
+    follow = drawn(picture)["layout"]["meta"]["follow"]
+    arrays = [decode(pick["values"]) for pick in follow["pick"] if "trace" in pick]
+    for array, name in zip(arrays, heads.STAGES, strict=True):
+        np.testing.assert_array_equal(array, getattr(stages, name).numpy())
+    assert len(picture.notes) == len(set(picture.notes)) == len(look.run.labels)
+
+
+def test_what_is_folded_is_not_drawn(runs):
+    look = looking(runs)
+    for draw in (heads.draw_edges, heads.draw_stages, heads.draw_measures, heads.draw_overview):
+        assert draw(look, 0, 0, False) is None
+
+
+def test_the_mean_has_no_stages(runs):
+    picture = heads.draw_stages(looking(runs), 1, MEAN, True)
+    assert not picture.figure.data
+    assert "choose a head" in picture.figure.layout.title.text
+
+
+def test_the_measures_are_those_of_the_heads_and_of_their_mean(runs):
+    look = looking(runs)
+    sent = heads.draw_measures(look, 2, 1, True)
+    weights = look.run.trace.blocks[2].attention.weights
+    every = torch.cat([weights, weights.mean(0)[None]])
+    found = head_measures(every, look.run.ids)
+    assert [row["entropy"] for row in sent["rows"]] == found.entropy.tolist()
+    assert [row["induction"] for row in sent["rows"]] == found.induction.tolist()
+    assert len(sent["rows"]) == 3
+    assert json.loads(json.dumps(sent, allow_nan=False)) == sent
+    assert heads.draw_measures(looking(runs, text="one two"), 2, 1, True)["rows"][0]["induction"] is None
+
+
+def test_the_overview_holds_every_head_of_every_layer(runs):
+    look = looking(runs, Ablation(attention=frozenset({2}), heads=frozenset({(0, 1)})))
+    sent = heads.draw_overview(look, 1, 0, True)
+    cells = np.frombuffer(base64.b64decode(sent["cells"]), np.uint8).reshape(3, 2, 5, 5)
+    for layer, block in enumerate(look.run.trace.blocks):
+        np.testing.assert_allclose(cells[layer] / 255, block.attention.weights.numpy(), atol=0.5 / 255)
+    assert sorted(sent["off"]) == [(0, 1), (2, 0), (2, 1)]
+
+
+def swept(runs, position=3):
+    run = looking(runs).run
+    effects = tuple(sweep(run.model.gpt, run.trace, position, run.ids[position + 1]))
+    return Swept("fix_a", 0, run.ids[: position + 1], run.ids[position + 1], effects)
+
+
+@pytest.mark.parametrize("how", ["kl", "logit_change"])
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_the_sweep_is_drawn_as_measured_whatever_is_off_now(runs, how, lang):
+    found = swept(runs)
+    picture = draw_sweep(looking(runs, Ablation(heads=frozenset({(1, 0)})), lang), found, how)
+    values = decode(drawn(picture)["data"][0]["customdata"])
+    assert values.ravel().tolist() == [getattr(effect, how) for effect in found.effects]
+    switch = drawn(picture)["layout"]["meta"]["follow"]["switch"]
+    assert [word for row in switch for word in row] == [effect.word for effect in found.effects]
+    assert (picture.figure.data[1].y, picture.figure.data[1].x) == ((1,), (2,))
+
+
+def test_a_sweep_of_another_text_is_not_shown(runs):
+    found = swept(runs)
+    assert not draw_sweep(looking(runs, text="one two two two"), found, "kl").figure.data
+    assert not draw_sweep(looking(runs), None, "kl").figure.data
+    assert draw_sweep(looking(runs, text=TEXT + " two"), found, "kl").figure.data  # the same up to the position
