@@ -37,8 +37,9 @@ class Endpoints:
         chosen = self._answers.models.get(model)
         return chosen, Request(chosen.name, checks.text(prompt), (), checks.switches(off, chosen.config))
 
-    def _read(self, prompt: Any, model: Any, off: Any) -> Run:
-        return self._answers.runs(self._asked(prompt, model, off)[1])
+    def _read(self, prompt: Any, model: Any, off: Any) -> tuple[Run, Request]:
+        request = self._asked(prompt, model, off)[1]
+        return self._answers.runs(request), request
 
     def generate(
         self,
@@ -71,16 +72,16 @@ class Endpoints:
         self, prompt: str, model: str = "storyteller", off: list[str] | None = None, layer: float = 0, head: float = 0
     ) -> Json:
         """The weights of one head, rows looking; null where the future is hidden."""
-        run = self._read(prompt, model, off)
+        run, request = self._read(prompt, model, off)
         config = run.model.config
         at = checks.index("layer", layer, config.n_layers), checks.index("head", head, config.n_heads)
         weights = run.trace.blocks[at[0]].attention.weights[at[1]].tolist()
-        rows = [[seen if key <= query else None for key, seen in enumerate(row)] for query, row in enumerate(weights)]
-        return {"labels": run.labels, "weights": rows}
+        shown = [row if request.ablation.causal_mask else row[: query + 1] for query, row in enumerate(weights)]
+        return {"labels": run.labels, "weights": [row + [None] * (len(weights) - len(row)) for row in shown]}
 
     def layer_norm(self, prompt: str, model: str = "storyteller", off: list[str] | None = None) -> Json:
         """Mean and standard deviation of every token before, within and after each of the 2L + 1 LayerNorms."""
-        run = self._read(prompt, model, off)
+        run, _ = self._read(prompt, model, off)
         norms = [
             {"layer": norm.layer, "name": norm.name, **{stage: moments(getattr(norm, stage)) for stage in STAGES}}
             for norm in norm_statistics(run.trace)

@@ -62,11 +62,12 @@ class Visitor:
         self.quiet()
 
     def quiet(self) -> None:
-        """Nothing is being asked, and nothing is about to be."""
-        calm = 0
+        """Wait until nothing is being asked and nothing is about to be."""
+        calm, patience = 0, time.monotonic() + TIMEOUT / 1000
         while calm < 3:
             self.page.evaluate("new Promise(requestAnimationFrame)")
             calm = 0 if self.waiting else calm + 1
+            assert time.monotonic() < patience, [request.url for request in self.waiting]
 
     def go_home(self) -> None:
         """The page as it is when it opens, without opening it again if it can be had otherwise."""
