@@ -8,7 +8,19 @@ import plotly.graph_objects as go
 from numpy.typing import ArrayLike
 
 from .follow import follow
-from .style import BLUES, SIGNED, colour_bar, crosses, hover_lines, literal, log_ticks, must_fit, name_axis, quiet, scale
+from .style import (
+    BLUES,
+    SIGNED,
+    colour_bar,
+    crosses,
+    hover_lines,
+    literal,
+    log_ticks,
+    must_fit,
+    name_axis,
+    quiet,
+    scale,
+)
 
 LEAST = 1e-9  # the end of the colours when nothing changes anything
 DECADES = 4  # from the palest colour of a logarithmic scale to the darkest
