@@ -3,16 +3,18 @@ playground.sweep = (element, props, watch, start, stop) => {
   const { el, fill, state, on } = playground;
   const root = element.querySelector('.sweep');
   let asked = null; // what the visitor pressed last, until the server answers
+  let cancelled = false; // progress that was under way when it was cancelled may still arrive
 
   // Made once, so that a press is not lost when progress arrives between its down and its up.
-  const begin = el('button', { type: 'button', class: 'pg-button start', onclick: () => { asked = 'start'; start({ at: state.at }); draw(); cancel.focus({ preventScroll: true }); } });
-  const cancel = el('button', { type: 'button', class: 'pg-button stop', onclick: () => { asked = 'stop'; stop({}); draw(); begin.focus({ preventScroll: true }); } });
+  const begin = el('button', { type: 'button', class: 'pg-button start', onclick: () => { asked = 'start'; cancelled = false; start({ at: state.at }); draw(); cancel.focus({ preventScroll: true }); } });
+  const cancel = el('button', { type: 'button', class: 'pg-button stop', onclick: () => { asked = 'stop'; cancelled = true; stop({}); draw(); begin.focus({ preventScroll: true }); } });
   const bar = el('progress', {});
   const said = el('span', { class: 'note', role: 'status' });
   root.append(begin, cancel, bar, said);
 
   function draw() {
-    const { done, total, running } = playground.read(props) ?? { done: 0, total: 1, running: false };
+    const { done, total, running: told } = playground.read(props) ?? { done: 0, total: 1, running: false };
+    const running = told && !cancelled;
     const w = props.words[state.lang];
     const busy = asked ? asked === 'start' : running;
     begin.textContent = fill(w.start, { token: state.view?.labels[state.at - state.view.start] ?? '' });

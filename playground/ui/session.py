@@ -15,6 +15,7 @@ class Session:
 
     def __init__(self, request: Request) -> None:
         self.request = request
+        self.work: object | None = None  # the long work that is wanted; it stops when something else stands here
         self._lock = Lock()
 
     def __deepcopy__(self, memo: Any) -> "Session":

@@ -39,15 +39,19 @@ class Swept:
 
 
 def measure(wiring: Wiring, session: Session, at: Any) -> Iterator[list[Any]]:
-    """Progress, again and again, then the sweep. Raises: InputError"""
+    """Progress, again and again, then the sweep; nothing more once the session wants other work. Raises: InputError"""
     run = wiring.runs(session.request.baseline)
     place = max(run.start, checks.index("position", at, len(run.ids)))
     position, ids = place - run.start, run.ids[: place + 1]
     token = run.ids[place + 1] if place + 1 < len(run.ids) else int(run.trace.logits[position].argmax())
     total = sum(map(len, parts(run.model.config)))
     effects: list[Effect] = []
+    session.work = mine = object()
     told = 0.0
     for effect in wiring.runs.in_turn(sweep(run.model.gpt, run.trace, position, token)):
+        if session.work is not mine:
+            yield [{"done": 0, "total": total, "running": False}, gr.skip()]
+            return
         effects.append(effect)
         if time.monotonic() - told > OFTEN:
             told = time.monotonic()
@@ -106,6 +110,9 @@ def build(wiring: Wiring, tab: str) -> None:
     def begin(event: gr.EventData, session: Session) -> Iterator[list[Any]]:
         yield from measure(wiring, session, getattr(event, "at", None))
 
-    begun = wiring.on([control.start], begin, [wiring.session], [control, swept])
-    still = {"done": 0, "total": 1, "running": False}
-    wiring.on([control.stop], lambda: still, [], [control], cancels=[begun], queue=False)
+    def stop(session: Session) -> list[Any]:
+        session.work = None
+        return []
+
+    wiring.on([control.start], begin, [wiring.session], [control, swept])
+    wiring.on([control.stop], stop, [wiring.session], [], queue=False)

@@ -2,6 +2,7 @@
 
 import base64
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,13 +12,15 @@ from figures.page import decode, received
 from playground.analysis.heads import head_measures, hide_first
 from playground.analysis.sweep import sweep
 from playground.analysis.unfold import unfold
+from playground.errors import InputError
 from playground.gpt.ablation import NOTHING_OFF, Ablation
 from playground.gpt.tokenizer import tokenizer
 from playground.models import Model
 from playground.runs import Request, Runs
 from playground.text import LANGUAGES
 from playground.ui import attention, heads
-from playground.ui.sweep import Swept, draw_sweep
+from playground.ui.session import Session
+from playground.ui.sweep import Swept, draw_sweep, measure
 from playground.ui.wiring import Look
 
 TEXT = "one two one two one"
@@ -149,3 +152,47 @@ def test_a_sweep_of_another_text_is_not_shown(runs):
     assert not draw_sweep(looking(runs, text="one two two two"), found, "kl").figure.data
     assert not draw_sweep(looking(runs), None, "kl").figure.data
     assert draw_sweep(looking(runs, text=TEXT + " two"), found, "kl").figure.data  # the same up to the position
+
+
+def measuring(runs, monkeypatch, session, at):
+    monkeypatch.setattr("playground.ui.sweep.OFTEN", -1)  # tell of every part
+    return measure(SimpleNamespace(runs=runs), session, at)
+
+
+def test_a_sweep_tells_how_far_it_is_and_ends_with_all_parts(runs, monkeypatch):
+    session = Session(looking(runs, Ablation(norms=True)).request)
+    *told, (last, found) = measuring(runs, monkeypatch, session, 3)
+    assert [progress["done"] for progress, _ in told] == list(range(1, 13))
+    assert all(progress["running"] for progress, _ in told)
+    assert last == {"done": 12, "total": 12, "running": False}
+    assert found == swept(runs)  # with nothing off, whatever is off on the page
+
+
+def test_after_the_last_token_the_likeliest_one_is_followed(runs, monkeypatch):
+    run = looking(runs).run
+    *_, (_, found) = measuring(runs, monkeypatch, Session(looking(runs).request), 4)
+    assert found.token == int(run.trace.logits[-1].argmax())
+
+
+def test_a_cancelled_sweep_measures_nothing_more(runs, monkeypatch):
+    session = Session(looking(runs).request)
+    work = measuring(runs, monkeypatch, session, 3)
+    next(work)
+    session.work = None
+    ((last, _),) = work
+    assert last == {"done": 0, "total": 12, "running": False}
+
+
+def test_a_second_sweep_ends_the_first(runs, monkeypatch):
+    session = Session(looking(runs).request)
+    first, second = (measuring(runs, monkeypatch, session, at) for at in (2, 3))
+    next(first)
+    next(second)
+    assert len(list(first)) == 1
+    assert list(second)[-1][0]["done"] == 12
+
+
+@pytest.mark.parametrize("at", [None, -1, 5, "3", float("nan"), True])
+def test_a_position_that_is_none_is_refused(runs, monkeypatch, at):
+    with pytest.raises(InputError):
+        next(measuring(runs, monkeypatch, Session(looking(runs).request), at))
