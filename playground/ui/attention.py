@@ -135,11 +135,11 @@ def build(wiring: Wiring, first: Run) -> Part:
 
 
 def picked(event: gr.EventData) -> int:
-    return whole(event.head)
+    return whole(getattr(event, "head", None))
 
 
 def picked_both(event: gr.EventData) -> list[int]:
-    return [whole(event.layer), whole(event.head)]
+    return [whole(getattr(event, name, None)) for name in ("layer", "head")]
 
 
 def whole(value: Any) -> int:
