@@ -44,6 +44,12 @@ class Server:
         )
         self.page, self.url = page, url.rstrip("/")
 
+    @property
+    def idle(self) -> bool:
+        """Whether no handler runs or waits to run."""
+        queue = self.page._queue
+        return not any(queue.active_jobs) and len(queue) == 0
+
 
 @cache
 def server() -> Server:

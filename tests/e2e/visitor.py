@@ -63,17 +63,17 @@ class Visitor:
 
     def quiet(self) -> None:
         """Wait until nothing is being asked and nothing is about to be."""
-        calm, patience = 0, time.monotonic() + TIMEOUT / 1000
-        while calm < 3:
+        calm, idle, server = 0, 0, serving.server()
+        while calm < 3 and idle < 60:  # frames; now and then the browser does not tell that a stream has ended
             self.page.evaluate("new Promise(requestAnimationFrame)")
             calm = 0 if self.waiting else calm + 1
-            assert time.monotonic() < patience, [request.url for request in self.waiting]
+            idle = idle + 1 if server.idle else 0
+        self.waiting.clear()
 
     def go_home(self) -> None:
         """The page as it is when it opens, without opening it again if it can be had otherwise."""
-        pristine = (
-            "document.querySelectorAll('#player .tok').length === 30 && !document.querySelector('#switches .sw.off')"
-        )
+        pristine = """document.querySelectorAll('#player .tok').length === 30
+          && !document.querySelector('#switches .sw.off')"""
         if not self.page.url.startswith(self.url) or not self.page.evaluate(pristine) or self.alert.inner_text():
             return self.open()
         if self.tab != "attention":
@@ -122,8 +122,9 @@ class Visitor:
     def bars(self) -> list[tuple[str, float, float]]:
         """Label, probability and logit of every bar, with all their digits."""
         return self.page.evaluate(
-            """[...document.querySelectorAll('#bars .bar:not(.head)')].map((bar) => [
-                 bar.querySelector('.name').title, +bar.querySelector('.p').title, +bar.querySelector('.logit').title])"""
+            """[...document.querySelectorAll('#bars .bar:not(.head)')].map((bar) =>
+                 ['.name', '.p', '.logit'].map((part) => bar.querySelector(part).title))
+               .map(([name, p, logit]) => [name, +p, +logit])"""
         )
 
     @property
