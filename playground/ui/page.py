@@ -63,7 +63,7 @@ def build(models: Models, runs: Runs, model: str, lang: str) -> gr.Blocks:
                     with gr.Column(scale=0, min_width=300, elem_id="left"):
                         next_bars = bars()
                     with gr.Column(scale=1, min_width=320, elem_id="right"):
-                        tabs = gr.Tabs(selected=attention.TAB, elem_id="tabs")
+                        tabs = gr.Tabs(selected=attention.TAB, elem_id="tabs", overflow_behavior="wrap")
                         with tabs:
                             parts = {part.TAB: part.build(wiring, runs(first)) for part in TABS}
         controls = Controls(*asked, strip, next_bars)
