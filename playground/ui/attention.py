@@ -131,7 +131,8 @@ def build(wiring: Wiring, first: Run) -> Part:
     wiring.show(TAB, heads.draw_overview, every, [layer, head, comparing])
     wiring.on([small.pick, numbers.pick], picked, [], [head], asked=False)
     wiring.on([every.pick], picked_both, [], [layer, head], asked=False)
-    return Part(tab, {"layer": (layer, lambda m: m.config.n_layers), "head": (head, lambda m: m.config.n_heads + 1)})
+    counts = {"layer": (layer, lambda m: m.config.n_layers), "head": (head, lambda m: m.config.n_heads + 1)}
+    return Part(tab, counts, most_telling)
 
 
 def picked(event: gr.EventData) -> int:

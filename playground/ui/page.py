@@ -1,12 +1,13 @@
 """The whole page: what is asked at the left, the token strip on top, the tabs that look at the answer below."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import gradio as gr
 
 from playground.models import Model, Models
-from playground.runs import Request, Runs
+from playground.runs import Request, Run, Runs
 from playground.text import labels, say
 
 from . import api, attention, checks, feed_forward, lens, model_tab, norms, proofs, residual, view
@@ -68,7 +69,7 @@ def build(models: Models, runs: Runs, model: str, lang: str) -> gr.Blocks:
                             parts = {part.TAB: part.build(wiring, runs(first)) for part in TABS}
         controls = Controls(*asked, strip, next_bars)
         wire_run(wiring, answers, controls)
-        wire_model(wiring, answers, controls)
+        wire_model(wiring, answers, controls, parts)
         proofs.wire(wiring, runs, badge)
         wire_page(page, wiring, answers, controls, first, tabs, parts)
         theme.click(None, None, None, js="() => { playground.toggleDark(); return []; }")
@@ -133,7 +134,7 @@ def wire_run(wiring: Wiring, answers: Answers, controls: Controls) -> None:
     on([controls.bars.ask], ask, [session], [controls.bars], trigger_mode="always_last")
 
 
-def wire_model(wiring: Wiring, answers: Answers, controls: Controls) -> None:
+def wire_model(wiring: Wiring, answers: Answers, controls: Controls, parts: dict[str, Part]) -> None:
     """Another model, with a progress bar while it downloads; what cannot be had leaves everything as it is."""
 
     def change(session: Session, lang: str, name: Any, prompt: Any, count: Any, choosing: Any, temperature: Any,
@@ -145,14 +146,15 @@ def wire_model(wiring: Wiring, answers: Answers, controls: Controls) -> None:
         how = (choosing, temperature, top_k, top_p, seed)
         shown = answers.change_model(session, name, prompt, count, report, *how)
         model = answers.models.get(name)
-        return [shown, shape(model, session.request.ablation), *wiring.dress(lang, model)]
+        begun = openings(parts, answers.runs(session.request))
+        return [shown, shape(model, session.request.ablation), *wiring.dress(lang, model), *begun]
 
     asked = [controls.model, controls.prompt, controls.count, *controls.how]
     changed = wiring.on(
         [controls.model.input],
         change,
         [wiring.session, wiring.lang, *asked],
-        [controls.player, controls.switches, *wiring.dressed],
+        [controls.player, controls.switches, *wiring.dressed, *(control for control, _ in named(parts).values())],
         show_progress="full",
         show_progress_on=[controls.model],
     )
@@ -172,9 +174,9 @@ def wire_page(page: gr.Blocks, wiring: Wiring, answers: Answers, controls: Contr
         )
 
     served = wiring.lang.value
-    named = {name: found for part in parts.values() for name, found in part.restored.items()}
+    places = named(parts)
     outputs = [controls.prompt, controls.model, *controls.how, controls.player, controls.switches, tabs,
-               wiring.tab, *(control for control, _ in named.values()), *wiring.dressed]  # fmt: skip
+               wiring.tab, *wiring.dressed, *(control for control, _ in places.values())]  # fmt: skip
 
     def restore(lang: str, session: Session, visit: gr.Request) -> list[Any]:
         query = dict(visit.query_params)
@@ -185,18 +187,32 @@ def wire_page(page: gr.Blocks, wiring: Wiring, answers: Answers, controls: Contr
         model = answers.models.get(request.model)
         session.request = request
         shown = [answers.shown(request, choice, at=at), shape(model, request.ablation)]
-        found = [restored(query, name, count(model)) for name, (_, count) in named.items()]
+        begun = openings(parts, answers.runs(request))
+        found = [
+            restored(query, name, count(model), value)
+            for (name, (_, count)), value in zip(places.items(), begun, strict=True)
+        ]
         written = [request.prompt, model.name, *as_controls(choice)]
-        return [*written, *shown, gr.Tabs(selected=tab), tab, *found, *wiring.dress(lang, model)]
+        return [*written, *shown, gr.Tabs(selected=tab), tab, *wiring.dress(lang, model), *found]
 
     arrived = wiring.on([page.load], restore, [wiring.lang, wiring.session], outputs,
                         js="(lang, session) => [playground.language(), session]")  # fmt: skip
     arrived.then(None, None, None, js="() => { playground.settle(); return []; }")
 
 
-def restored(query: dict[str, str], name: str, count: int) -> Any:
+def named(parts: dict[str, Part]) -> dict[str, tuple[Any, Callable[[Model], int]]]:
+    """Every control that the URL restores."""
+    return {name: found for part in parts.values() for name, found in part.restored.items()}
+
+
+def openings(parts: dict[str, Part], run: Run) -> list[int]:
+    """The values with which those controls begin."""
+    return [value for part in parts.values() for value in part.opening(run)]
+
+
+def restored(query: dict[str, str], name: str, count: int, otherwise: int) -> int:
     """The value a URL gives to a control, if it does. Raises: NotANumber, OutOfRange"""
-    return checks.index(name, checks.written(name, query[name]), count) if name in query else gr.skip()
+    return checks.index(name, checks.written(name, query[name]), count) if name in query else otherwise
 
 
 def as_controls(choice: Choice) -> list[Any]:

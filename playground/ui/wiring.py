@@ -53,10 +53,14 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One tab as built, and those of its controls that the URL restores: name -> (control, how many values it has)."""
+    """One tab as built, and those of its controls that the URL restores: name -> (control, how many values it has).
+
+    `opening` says which values they begin with for a run of another model, in the order of `restored`.
+    """
 
     tab: gr.Tab
     restored: dict[str, tuple[Any, Callable[[Model], int]]]
+    opening: Callable[[Run], Sequence[int]] = lambda _: ()
 
 
 class Wiring:

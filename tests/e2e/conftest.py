@@ -52,8 +52,8 @@ def arrival(chromium: Browser, visitors: list[Visitor]) -> Visit:
 
 def content(visitor: Visitor) -> None:
     """Nobody else was asked, and nothing went wrong unseen."""
-    assert visitor.foreign == []
-    assert visitor.errors == []
+    assert not visitor.foreign, visitor.foreign
+    assert not visitor.errors, visitor.errors
 
 
 @pytest.fixture

@@ -187,7 +187,7 @@ class Visitor:
     def asking_nobody(self) -> Iterator[None]:
         before = len(self.asked)
         yield
-        assert self.asked[before:] == []
+        assert not self.asked[before:], self.asked[before:]
 
 
 def numbers(sent: Any) -> np.ndarray:
