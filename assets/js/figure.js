@@ -178,8 +178,14 @@ playground.figure = (element, props, watch, pick, redraw) => {
   on('at', () => { if (!figure) return; if (follow?.pick?.length) draw(); else { followPosition(); place(); askForPosition(); } });
   on('hover', place);
   new MutationObserver(take).observe(document.body, { attributes: true, attributeFilter: ['class'] });
-  let resized;
-  window.addEventListener('resize', () => { clearTimeout(resized); resized = setTimeout(draw, 150); });
+  // Its place changes with the window, and when a tab is opened again after the window changed behind it.
+  let resized, width = 0;
+  new ResizeObserver(() => {
+    if (!root.clientWidth || Math.abs(root.clientWidth - width) < 1) return;
+    width = root.clientWidth;
+    clearTimeout(resized);
+    resized = setTimeout(draw, 100);
+  }).observe(root);
   watch('value', take);
   take();
 };

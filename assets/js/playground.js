@@ -91,6 +91,11 @@ window.playground = (() => {
     }
   });
 
+  // The Enter that accepts a candidate of an input method (Chinese, Japanese) belongs to it alone: it runs nothing.
+  for (const name of ['keydown', 'keypress']) {
+    document.addEventListener(name, (event) => { if (event.isComposing && event.key === 'Enter') event.stopImmediatePropagation(); }, true);
+  }
+
   // An element with text, never markup: whatever a visitor typed stays text.
   function el(tag, { text, ...attributes } = {}, ...children) {
     const made = document.createElement(tag);
