@@ -17,7 +17,7 @@ def test_any_layer_and_head_shows_its_weights(home):
         home.choose("layer", layer)
         home.find(f'#thumbs .thumb[data-head="{head}"]').click()
         home.wait_title("attention-map", home.say("attention.title", layer=layer, head=head))
-        expect(home.find("#thumbs .thumb")).to_have_count(6)
+        expect(home.find("#thumbs .thumb")).to_have_count(7)  # six heads and their mean
         expect(home.find("#thumbs .thumb[aria-pressed=true]")).to_have_attribute("data-head", str(head))
         shown, expected = home.grid("attention-map"), weights(run, layer, head)
         lower = np.tril_indices(30)
