@@ -137,6 +137,7 @@ def test_P6_it_stops_where_the_model_ends_its_text_and_says_why(visit, lang):
     expect(visitor.chips.last).to_contain_text("<|endoftext|>")
     expect(visitor.find("#player .stopped")).to_have_text(visitor.say("player.stop_end_of_text"))
     expect(visitor.button("step")).to_be_disabled()
+    visitor.address_says(at=3)  # and whatever waits for the player to rest has begun
     with visitor.asking_nobody():
         visitor.press("ArrowRight")
         visitor.button("play").click()

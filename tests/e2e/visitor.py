@@ -51,6 +51,8 @@ class Visitor:
         """Go to the page in this visitor's language and wait until it shows what the address asks for."""
         query = query if isinstance(query, str) else urlencode(query)
         asked = "&".join(part for part in (query, f"lang={self.lang}" if lang_in_address else "") if part)
+        if self.page.url.startswith(self.url):
+            self.quiet()  # a page left in the middle of a question would complain
         self.page.goto(f"{self.url}/?{asked}", wait_until="domcontentloaded")
         self.settle()
 
@@ -185,6 +187,8 @@ class Visitor:
 
     @contextmanager
     def asking_nobody(self) -> Iterator[None]:
+        """What is done meanwhile needs no answer of the server's; what was asked before has been answered."""
+        self.quiet()
         before = len(self.asked)
         yield
         assert not self.asked[before:], self.asked[before:]

@@ -158,7 +158,7 @@ def test_an_id_outside_the_vocabulary_is_refused(token):
 
 
 def test_a_tokenizer_for_every_size():
-    assert tokenizer_for(50257) is GPT2
+    assert tokenizer_for(50257) == GPT2
     assert tokenizer_for(4096) is STORYTELLER
     cut, padded = tokenizer_for(1000), tokenizer_for(50304)
     assert max(cut.encode("Every effort moves you")) < 1000
