@@ -1,5 +1,9 @@
 """GPT Playground: `python app.py`, then open the address it prints."""
 
+import gc
+
+gc.disable()  # until it serves: what is imported and built stays, and looking through it for garbage takes a second
+
 import argparse
 import logging
 
@@ -25,6 +29,8 @@ def main() -> None:
         page = build(models, Runs(models.get), models.names[0], given.lang or "en")
     except PlaygroundError as error:
         flags.error(say_error(given.lang or "en", error))
+    gc.freeze()
+    gc.enable()
     serve(page, given.host, given.port, given.lang, given.share)
 
 
