@@ -1,21 +1,20 @@
 """GPT Playground: `python app.py`, then open the address it prints."""
 
-import gc
-
-gc.disable()  # until it serves: what is imported and built stays, and looking through it for garbage takes a second
-
 import argparse
+import gc
 import logging
-
-from playground.errors import PlaygroundError
-from playground.models import Models
-from playground.runs import Runs
-from playground.text import LANGUAGES, say_error
-from playground.ui.page import build
-from playground.ui.serve import serve
 
 
 def main() -> None:
+    gc.disable()  # until it serves: what is imported and built stays, and looking through it for garbage takes a second
+
+    from playground.errors import PlaygroundError
+    from playground.models import Models
+    from playground.runs import Runs
+    from playground.text import LANGUAGES, say_error
+    from playground.ui.page import build
+    from playground.ui.serve import serve
+
     flags = argparse.ArgumentParser(description=__doc__)
     flags.add_argument("--model", help="a folder or hub id in GPT-2 layout; without it, the bundled storyteller")
     flags.add_argument("--host", default=None, help="address to listen on (default 127.0.0.1, on a Space all)")

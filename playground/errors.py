@@ -3,8 +3,8 @@
 PlaygroundError
 ├── InputError            something a visitor can change
 │   ├── PromptEmpty, PromptTooLong, ContextFull, MemoryLimit
-│   ├── OutOfRange, NotAChoice, NotANumber, UnknownSwitch, UnknownEdge, UnknownToken
-│   └── CacheWithoutMask, NothingToSee, AttributionWithoutResiduals
+│   ├── OutOfRange, NotAChoice, NotANumber, UnknownSwitch, UnknownEdge, UnknownToken, TooManySwitches
+│   └── CacheWithoutMask, NothingToSee, NotFinite, AttributionWithoutResiduals
 └── ModelError            something about a model's files or where they come from
     ├── ModelMissing, ModelOffline, ModelTooLarge, DownloadFailed
     ├── ConfigUnreadable, ConfigValue, HeadsDoNotDivide, FlagUnsupported, VocabularyUnsupported
@@ -71,6 +71,12 @@ class AttributionWithoutResiduals(InputError): ...
 
 
 class NothingToSee(InputError): ...
+
+
+class NotFinite(InputError): ...
+
+
+class TooManySwitches(InputError): ...
 
 
 class ModelMissing(ModelError): ...

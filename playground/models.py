@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
-from threading import RLock
+from threading import Lock
 from typing import Any
 
 from playground.errors import DownloadFailed, FileIncomplete, ModelMissing, ModelOffline, ModelTooLarge, NotAChoice
@@ -26,6 +26,7 @@ HUB = {
     "gpt2-large": "openai-community/gpt2-large",
     "gpt2-xl": "openai-community/gpt2-xl",
 }
+OURS = ("storyteller", "untrained")
 FILES = ["config.json", "model.safetensors"]
 KEPT_BYTES = 3 * 2**30  # loaded models beyond the newest are dropped once they hold more
 UNTRAINED_SEED = 0
@@ -49,20 +50,15 @@ class Models:
     """Loads each model once and hands the same one to every visitor; nothing in it ever changes."""
 
     def __init__(self, own: str | None = None, kept_bytes: int = KEPT_BYTES) -> None:
-        self._own, self._kept_bytes = own, kept_bytes
+        self._own, self._own_name, self._kept_bytes = own, own_name(own), kept_bytes
         self._loaded: OrderedDict[str, Model] = OrderedDict()
-        self._lock = RLock()  # two visitors asking for one model wait for one loading
+        self._lock = Lock()  # of what is loaded; never held while loading, so that others have their models
+        self._loading = {name: Lock() for name in self.names}  # two visitors asking for one model wait for one loading
 
     @property
     def names(self) -> list[str]:
         """What may be asked for; an operator's own model comes first, under its folder's name."""
-        return [*([self.own_name] if self._own else []), "storyteller", "untrained", *HUB]
-
-    @property
-    def own_name(self) -> str:
-        """Without path: visitors see it."""
-        name = Path(self._own or "").resolve().name if Path(self._own or "").is_dir() else (self._own or "")
-        return name if name not in ("storyteller", "untrained", *HUB) else f"own {name}"
+        return [*([self._own_name] if self._own_name else []), *OURS, *HUB]
 
     def get(self, name: str, progress: Progress | None = None) -> Model:
         """The model called `name`.
@@ -71,31 +67,51 @@ class Models:
         """
         if name not in self.names:
             raise NotAChoice(name="model", value=name, choices=", ".join(self.names))
+        model = self._found(name)
+        if model is None:
+            with self._loading[name]:
+                model = self._found(name) or self._load(name, progress)
+                self._keep(model)
+        return model
+
+    def _found(self, name: str) -> Model | None:
         with self._lock:
-            if name not in self._loaded:
-                gpt = self._load(name, progress)
-                self._loaded[name] = Model(name, gpt, tokenizer_for(gpt.config.vocab_size))
-            self._loaded.move_to_end(name)
+            if name in self._loaded:
+                self._loaded.move_to_end(name)
+            return self._loaded.get(name)
+
+    def _keep(self, model: Model) -> None:
+        with self._lock:
+            self._loaded[model.name] = model
             while len(self._loaded) > 1 and self._bytes() > self._kept_bytes:
                 self._loaded.popitem(last=False)
-            return self._loaded[name]
 
     def _bytes(self) -> int:
         return sum(model.config.weight_bytes for model in self._loaded.values())
 
-    def _load(self, name: str, progress: Progress | None) -> GPTModel:
+    def _load(self, name: str, progress: Progress | None) -> Model:
+        gpt = self._network(name, progress)
+        return Model(name, gpt, tokenizer_for(gpt.config.vocab_size))
+
+    def _network(self, name: str, progress: Progress | None) -> GPTModel:
         if name == "untrained":
             config = read_config(BUNDLED / "storyteller")
             return initialise(GPTModel(config), UNTRAINED_SEED).requires_grad_(False).eval()
         if name == "storyteller":
             folder = BUNDLED / name
-        elif self._own and name == self.own_name:
+        elif self._own and name == self._own_name:
             folder = Path(self._own) if Path(self._own).is_dir() else from_hub(self._own, progress)
         else:
             check_memory(name, PRESETS.get(name))
             folder = from_hub(HUB[name], progress)
         check_memory(name, read_config(folder))
         return load(folder)
+
+
+def own_name(own: str | None) -> str:
+    """What visitors call an operator's own model: a folder's name without its path, or a hub id."""
+    name = Path(own).resolve().name if own and Path(own).is_dir() else own or ""
+    return f"own {name}" if name in (*OURS, *HUB) else name
 
 
 def check_memory(name: str, config: GPTConfig | None) -> None:
@@ -125,7 +141,11 @@ def from_hub(repository: str, progress: Progress | None = None) -> Path:
     ModelMissing when the repository has no such files; FileIncomplete
     """
     from huggingface_hub import snapshot_download  # here, since it takes a second that most starts do not need
-    from huggingface_hub.errors import HTTPError, LocalEntryNotFoundError  # type: ignore[attr-defined]
+    from huggingface_hub.errors import (  # type: ignore[attr-defined]
+        HFValidationError,
+        HTTPError,
+        LocalEntryNotFoundError,
+    )
 
     def fetch(**how: Any) -> Path:
         return Path(snapshot_download(repository, allow_patterns=FILES, **how))
@@ -135,6 +155,8 @@ def from_hub(repository: str, progress: Progress | None = None) -> Path:
 
     try:
         folder = fetch(local_files_only=True)
+    except HFValidationError as error:  # neither a folder here nor the form of a name there
+        raise ModelMissing(name=repository) from error
     except LocalEntryNotFoundError:
         folder = None
     if folder is None or missing(folder):

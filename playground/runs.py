@@ -3,13 +3,13 @@
 import os
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import TypeVar
 
 import torch
 
-from playground.errors import MemoryLimit, PromptEmpty, PromptTooLong
+from playground.errors import MemoryLimit, NotFinite, PromptEmpty, PromptTooLong
 from playground.gpt.ablation import NOTHING_OFF, Ablation
 from playground.gpt.sampling import Sampling, choose, stages
 from playground.gpt.trace import Trace
@@ -30,6 +30,9 @@ class Request:
     prompt: str
     made: tuple[int, ...] = ()  # tokens written after the prompt
     ablation: Ablation = NOTHING_OFF
+    kept: int | None = None  # of the prompt's tokens only the first so many: the text left it there
+    fixed: int = field(default=0, compare=False)  # of `made`, so many are not what writing it again would give,
+    by_hand: int = field(default=0, compare=False)  # and so many a visitor has put or kept when putting one
 
     @property
     def baseline(self) -> "Request":
@@ -53,13 +56,13 @@ class Run:
         return [self.model.tokenizer.label(token) for token in self.ids[self.start :]]
 
 
-def prompt_ids(model: Model, prompt: str) -> tuple[int, ...]:
-    """Tokens of a prompt. Raises: PromptEmpty, PromptTooLong (in characters)"""
+def prompt_ids(model: Model, prompt: str, kept: int | None = None) -> tuple[int, ...]:
+    """Tokens of a prompt, or the first `kept` of them. Raises: PromptEmpty, PromptTooLong (in characters)"""
     if not prompt:
         raise PromptEmpty()
     if len(prompt) > MAX_CHARACTERS:
         raise PromptTooLong(characters=len(prompt), limit=MAX_CHARACTERS)
-    return tuple(model.tokenizer.encode(prompt))
+    return tuple(model.tokenizer.encode(prompt)[:kept])
 
 
 class Runs:
@@ -68,19 +71,25 @@ class Runs:
     def __init__(self, model: Callable[[str], Model], kept_bytes: int = KEPT_BYTES) -> None:
         self.model, self._kept_bytes = model, kept_bytes
         self._kept: OrderedDict[Request, tuple[Run, int]] = OrderedDict()
-        self._lock = Lock()  # one forward pass at a time: two would only share the same cores
+        self._lock = Lock()  # one traced pass at a time: two would only share the same cores
 
     def __call__(self, request: Request) -> Run:
-        """Raises: InputError, ModelError"""
+        """The run that answers `request`, read now or kept. Raises: InputError, ModelError"""
         model = self.model(request.model)
         with self._lock:
-            if request not in self._kept:
+            if request not in self._kept or self._kept[request][0].model is not model:
                 run = read(model, request)
                 self._kept[request] = run, run.trace.n_bytes()
             self._kept.move_to_end(request)
-            while len(self._kept) > 1 and sum(size for _, size in self._kept.values()) > self._kept_bytes:
+            while len(self._kept) > 1 and self._bytes(model) > self._kept_bytes:
                 self._kept.popitem(last=False)
             return self._kept[request][0]
+
+    def _bytes(self, model: Model) -> int:
+        """What is kept alive here: traces, and the models they come from other than the one in use."""
+        others = {run.model.name: run.model.config.weight_bytes for run, _ in self._kept.values()}
+        others.pop(model.name, None)
+        return sum(size for _, size in self._kept.values()) + sum(others.values())
 
     def in_turn(self, work: Iterator[Item]) -> Iterator[Item]:
         """Long work piece by piece: between two pieces others have their passes, and it may be dropped."""
@@ -94,7 +103,7 @@ class Runs:
 
 def read(model: Model, request: Request) -> Run:
     """One traced forward pass over the text, or over its last `context_length` tokens. Raises: InputError"""
-    prompt = prompt_ids(model, request.prompt)
+    prompt = prompt_ids(model, request.prompt, request.kept)
     ids = prompt + request.made
     start = max(0, len(ids) - model.config.context_length)
     size = model.config.trace_bytes(len(ids) - start)
@@ -103,6 +112,8 @@ def read(model: Model, request: Request) -> Run:
         raise MemoryLimit(tokens=len(ids) - start, limit=fits, need=megabytes(size), have=megabytes(MAX_RUN_BYTES))
     with torch.inference_mode():
         trace = model.gpt.trace(torch.tensor([ids[start:]]), request.ablation).row(0)
+    if not trace.logits.isfinite().all():
+        raise NotFinite()
     return Run(model, ids, len(prompt), start, trace)
 
 

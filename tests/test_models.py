@@ -1,11 +1,15 @@
 """The models on offer, where each comes from, and that one which cannot be had changes nothing."""
 
+import gc
 import hashlib
 import json
 import os
 import shutil
 import socket
+import weakref
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 
 import pytest
 import torch
@@ -13,7 +17,15 @@ from huggingface_hub import constants
 
 import fake_hub
 from playground import models as module
-from playground.errors import DownloadFailed, FileIncomplete, ModelMissing, ModelOffline, ModelTooLarge, NotAChoice
+from playground.errors import (
+    ConfigUnreadable,
+    DownloadFailed,
+    FileIncomplete,
+    ModelMissing,
+    ModelOffline,
+    ModelTooLarge,
+    NotAChoice,
+)
 from playground.gpt.config import PRESETS
 from playground.gpt.sampling import GREEDY
 from playground.models import BUNDLED, HUB, Models, check_digest, from_hub
@@ -175,15 +187,15 @@ def test_random_weights_saved_by_transformers_run(sizes, tmp_path, no_network):
 def test_an_own_model_keeps_its_name_apart_and_its_path_to_itself(fix_a_folder, tmp_path):
     folder = shutil.copytree(fix_a_folder, tmp_path / "gpt2")
     models = Models(own=str(folder))
-    assert models.own_name == "own gpt2"
+    assert models.names[0] == "own gpt2"
     assert answer(models, "own gpt2") == 17442
     assert not any("/" in name for name in models.names)
 
 
 def test_a_folder_is_named_by_its_last_part_however_it_was_written(fix_a_folder, monkeypatch):
     monkeypatch.chdir(fix_a_folder)
-    assert Models(own=".").own_name == fix_a_folder.name
-    assert Models(own=f"{fix_a_folder}/").own_name == fix_a_folder.name
+    assert Models(own=".").names[0] == fix_a_folder.name
+    assert Models(own=f"{fix_a_folder}/").names[0] == fix_a_folder.name
 
 
 def test_a_folder_without_weights_is_refused_by_the_missing_file(tmp_path):
@@ -326,3 +338,39 @@ def test_the_bundled_models_folder_holds_nothing_but_models():
     for folder in BUNDLED.iterdir():
         assert {path.name for path in folder.iterdir()} == {"config.json", "model.safetensors", "README.md"}
         assert json.loads((folder / "config.json").read_text("utf-8"))["model_type"] == "gpt2"
+
+
+def test_while_one_model_is_fetched_the_others_answer(monkeypatch):
+    models, begun, end = Models(), Event(), Event()
+    models.get("storyteller")
+    usual = Models._load
+
+    def slow(self: Models, name: str, progress: object) -> object:
+        begun.set()
+        assert end.wait(30)
+        return usual(self, name, None)
+
+    monkeypatch.setattr(Models, "_load", slow)
+    with ThreadPoolExecutor(2) as pool:
+        first, second = pool.submit(models.get, "untrained"), pool.submit(models.get, "untrained")
+        assert begun.wait(30)
+        assert models.get("storyteller").name == "storyteller"
+        end.set()
+        assert first.result() is second.result()
+
+
+def test_no_second_copy_of_a_model_that_was_dropped():
+    models = Models(kept_bytes=0)
+    runs = Runs(models.get, kept_bytes=0)
+    runs(Request("storyteller", "a"))
+    dropped = weakref.ref(runs(Request("untrained", "a")).model.gpt)
+    runs(Request("storyteller", "a"))
+    gc.collect()
+    assert dropped() is None
+
+
+@pytest.mark.parametrize("nowhere", ["no/such/folder", "/nowhere/x", "does not exist", ".."])
+def test_a_folder_that_is_not_there_is_a_model_that_is_missing(nowhere):
+    models = Models(own=nowhere)
+    with pytest.raises((ModelMissing, ConfigUnreadable)):
+        models.get(models.names[0])

@@ -93,7 +93,13 @@ def test_work_that_fails_leaves_the_way_free(fix_a):
     with pytest.raises(RuntimeError, match="broken"):
         next(pieces)
     assert not runs._lock.locked()
-    assert runs(Request("fix_a", "Hello")).trace is not None
+    assert runs(Request("fix_a", "Hello")).trace.logits.shape == (1, 50257)
+
+
+def test_a_sweep_that_rests_leaves_the_thread_as_it_was(small):
+    effects = sweep(small, small.trace(IDS).row(0), 3, 7)
+    next(effects)
+    assert not torch.is_inference_mode_enabled()
 
 
 def test_with_nothing_off_nothing_would_change(small):

@@ -1,6 +1,6 @@
 // The token strip and its player. It holds every position computed so far, so that moving among them asks nobody;
 // only the frontier, where the text ends, asks the server for one more token.
-playground.player = (element, props, watch, need, seen) => {
+playground.player = (element, props, watch, need, branch, seen) => {
   const { el, fill, state, on, typing } = playground;
   const strip = element.querySelector('.strip');
   const bar = element.querySelector('.transport');
@@ -13,6 +13,7 @@ playground.player = (element, props, watch, need, seen) => {
 
   const ICONS = {
     first: 'M1 1h2v10H1zM11 1v10L4 6z', back: 'M9 1v10L2 6z', step: 'M2 1v10l6-5zM9 1h2v10H9z',
+    edit: 'M1 11l.6-2.6 6.6-6.6 2 2-6.6 6.6zM9 1l2 2-.6.6-2-2z',
     play: 'M2 1v10l9-5z', pause: 'M2 1h3v10H2zM7 1h3v10H7z', last: 'M9 1h2v10H9zM1 1v10l7-5z',
   };
   function icon(name) {
@@ -25,7 +26,7 @@ playground.player = (element, props, watch, need, seen) => {
   }
 
   const buttons = {};
-  for (const name of ['first', 'back', 'step', 'play', 'last']) {
+  for (const name of ['first', 'back', 'step', 'play', 'last', 'edit']) {
     buttons[name] = el('button', { class: `pg-button ${name}`, type: 'button', onclick: () => actions[name]() });
     bar.append(buttons[name]);
   }
@@ -41,6 +42,7 @@ playground.player = (element, props, watch, need, seen) => {
     step() { halt(); advance(); },
     play() { if (playing) halt(); else { goal = 0; playing = true; label(); tick(); } },
     last() { halt(); playground.select(last()); },
+    edit() { halt(); edit(state.at); },
   };
 
   function halt() { playing = false; goal = 0; clearTimeout(timer); label(); }
@@ -72,7 +74,7 @@ playground.player = (element, props, watch, need, seen) => {
     if (stale) return;
     busy = false;
     delete element.dataset.busy;
-    const before = state.at;
+    const before = state.at, waited = view && before === last(); // who has gone elsewhere meanwhile stays there
     view = more
       ? { ...news, labels: [...view.labels, ...news.labels], steps: [...view.steps.slice(0, -1), ...news.steps], groups: [...view.groups, ...news.groups] }
       : { ...news };
@@ -83,7 +85,7 @@ playground.player = (element, props, watch, need, seen) => {
     const alone = more && !news.groups.some(([first]) => first < news.from);
     draw(alone ? news.labels.length : null);
     playground.show(view);
-    playground.select(more ? last() : news.at ?? before);
+    playground.select(more ? (waited ? last() : before) : news.at ?? before);
     if (playing) timer = setTimeout(tick, more ? Math.max(0, 600 / speed - 60) : 0);
     label();
   }
@@ -117,6 +119,26 @@ playground.player = (element, props, watch, need, seen) => {
     if (added === null) strip.replaceChildren(...chips);
     else strip.append(...chips);
     strip.dataset.count = view.labels.length;
+  }
+
+  // Other words for one token, typed in its place; the text goes on from them.
+  function edit(at) {
+    const old = strip.querySelector(`[data-i="${at}"]`);
+    if (!old || strip.querySelector('.tok-input')) return;
+    const text = view.labels[at - view.start];
+    const typed = /[⟨↵⇥␍␀]/.test(text) ? '' : text.replaceAll('·', ' ');
+    const input = el('input', { class: 'tok-input', type: 'text', maxlength: 200, value: typed, 'aria-label': words().editing, title: words().editing, autocomplete: 'off' });
+    let open = true; // taking the input away blurs it, which would close it again
+    const close = () => { if (!open) return; open = false; input.replaceWith(old); old.focus({ preventScroll: true }); };
+    input.addEventListener('keydown', (event) => {
+      if (event.isComposing) return;
+      if (event.key === 'Escape') close();
+      if (event.key === 'Enter' && input.value) { const instead = input.value; close(); if (instead !== typed) branch({ text: view.text, place: at, instead }); }
+    });
+    input.addEventListener('blur', close);
+    old.replaceWith(input);
+    input.focus();
+    input.select();
   }
 
   function label() {

@@ -48,7 +48,7 @@ def sweep(model: GPTModel, trace: Trace, position: int, token: int) -> Iterator[
             with torch.inference_mode():
                 after = resume(model, entering, layer, ablation)
                 change = float(after[token] - before[token])
-                yield Effect(ablation.words()[0], float(kl_divergence(before, after)), change)
+            yield Effect(ablation.words()[0], float(kl_divergence(before, after)), change)
 
 
 def resume(model: GPTModel, x: Tensor, layer: int, ablation: Ablation) -> Tensor:

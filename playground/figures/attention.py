@@ -30,12 +30,13 @@ def attention_map(
     position: int,
     forbidden: Sequence[tuple[int, int]] = (),
     switch: str | None = None,
+    masked: bool = True,
 ) -> go.Figure:
     """Heat map of one head: row = the token that looks, column = the token looked at, first token on top.
 
-    What a token cannot see is blank (NaN), not 0; without the causal mask (any weight above the diagonal) all cells
-    show. A red cross marks a `forbidden` (query, key). A click on a cell is the word that `switch` makes of it (see
-    follow.py). The colours always run from 0 to 1, so that heads, layers and steps compare.
+    What a token cannot see is blank (NaN), not 0; where attention is not `masked` all cells show. A red cross marks a
+    `forbidden` (query, key). A click on a cell is the word that `switch` makes of it (see follow.py). The
+    colours always run from 0 to 1, so that heads, layers and steps compare.
 
     Shapes: weights (T, T), T labels
     Units:  probability 0..1, each row sums to 1
@@ -45,9 +46,8 @@ def attention_map(
     tokens = len(labels)
     must_fit("weights", z.shape, (tokens, tokens))
     must_contain(position, tokens)
-    future = np.triu(np.ones(z.shape, dtype=bool), k=1)
-    if not (z[future] > 0).any():
-        z[future] = np.nan
+    if masked:
+        z[np.triu_indices(tokens, k=1)] = np.nan
     gap = 1 if tokens <= GAPS_UNTIL else 0
     heat = go.Heatmap(
         z=z,

@@ -6,7 +6,7 @@ from typing import Literal
 
 import torch
 
-from playground.errors import OutOfRange, PromptEmpty
+from playground.errors import NotFinite, OutOfRange, PromptEmpty
 
 from .ablation import NOTHING_OFF, Ablation
 from .cache import KVCache
@@ -48,7 +48,7 @@ def generate(
     Past the context length the model reads the last `context_length` tokens, as the textbook's loop does.
     The caller may stop whenever it likes: nothing is computed ahead.
 
-    Raises: PromptEmpty; OutOfRange for `max_new_tokens` below 1.
+    Raises: PromptEmpty; OutOfRange for `max_new_tokens` below 1; NotFinite when the numbers overflow.
     """
     if not ids:
         raise PromptEmpty()
@@ -70,6 +70,8 @@ def _steps(
         unread = ids[-limit:] if cache is None else ids[cache.length :]
         with torch.inference_mode():
             logits = model(torch.tensor([unread]), ablation, cache)[0, -1]  # (V,)
+            if not logits.isfinite().all():
+                raise NotFinite()
             staged = stages(logits, sampling)
             token = choose(staged, sampling, seed, len(ids))
         stop: Stop | None = "max_new_tokens" if made == max_new_tokens else None

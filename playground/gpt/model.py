@@ -141,13 +141,14 @@ class TransformerBlock(nn.Module):
     def forward(
         self, before: Tensor, ablation: Ablation, cache: KVCache | None, traced: bool
     ) -> tuple[Tensor, BlockTrace | None]:
-        keep = 0.0 if ablation.residuals else 1.0
         normed, norm_1 = self.norm_1(before, ablation, traced)
         attended, attention = self.attention(normed, ablation, cache, traced)
-        middle = keep * before + self.resid_drop(attended)
+        attended = self.resid_drop(attended)
+        middle = attended if ablation.residuals else before + attended
         normed, norm_2 = self.norm_2(middle, ablation, traced)
         thought, feed_forward = self.feed_forward(normed, ablation, traced)
-        after = keep * middle + self.resid_drop(thought)
+        thought = self.resid_drop(thought)
+        after = thought if ablation.residuals else middle + thought
         if not traced:
             return after, None
         return after, BlockTrace(before, norm_1, attention, middle, norm_2, feed_forward, after)

@@ -9,6 +9,7 @@ from torch import Tensor
 from playground.errors import NotANumber, OutOfRange
 
 LOWEST_TEMPERATURE, HIGHEST_TEMPERATURE = 0.01, 100.0
+LOWEST_TOP_P = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +34,8 @@ class Sampling:
             )
         if self.top_k is not None and self.top_k < 1:
             raise OutOfRange(name="top_k", value=self.top_k, low=1, high="V")
-        if self.top_p is not None and not 0 < self.top_p <= 1:
-            raise OutOfRange(name="top_p", value=self.top_p, low=0, high=1)
+        if self.top_p is not None and not LOWEST_TOP_P <= self.top_p <= 1:
+            raise OutOfRange(name="top_p", value=self.top_p, low=LOWEST_TOP_P, high=1)
 
 
 GREEDY = Sampling()

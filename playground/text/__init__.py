@@ -30,9 +30,8 @@ def say_error(lang: str, error: PlaygroundError) -> str:
 
 def shorten(value: object, limit: int = 60) -> str:
     """A value as it may stand in a sentence: long ones cut, thousands separated, control characters visible."""
-    if isinstance(value, int) and not isinstance(value, bool):
-        return f"{value:,}"
-    shown = "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in str(value))
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    shown = f"{value:,}" if whole else "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in str(value))
     return shown if len(shown) <= limit else shown[: limit - 1] + "…"
 
 

@@ -1,7 +1,7 @@
 """What the page answers to each thing a visitor does."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import gradio as gr
@@ -9,22 +9,14 @@ import gradio as gr
 from playground.analysis import rank
 from playground.gpt.ablation import NOTHING_OFF, WHAT_IFS, Ablation
 from playground.gpt.generate import generate
-from playground.gpt.sampling import GREEDY, Sampling
+from playground.gpt.sampling import GREEDY
 from playground.models import Model, Models, Progress
 from playground.runs import Request, Run, Runs, next_token, prompt_ids
 
 from . import checks, view
-from .session import Session
+from .session import Choice, Session
 
 ASKED_CHARACTERS = 200
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """How the next token is chosen, as the sampling controls say."""
-
-    sampling: Sampling = GREEDY
-    seed: int = 0
 
 
 class Answers:
@@ -46,15 +38,15 @@ class Answers:
         return run, None if request.ablation == NOTHING_OFF else self.runs(request.baseline)
 
     def shown(self, request: Request, choice: Choice, **more: Any) -> dict[str, Any]:
-        query = view.query(request, choice.sampling, choice.seed)
-        return view.whole(request, *self.look(request), choice.sampling, query, **more)
+        run, base = self.look(request)
+        return view.whole(request, run, base, choice.sampling, view.query(request, choice), **more)
 
     def write(self, request: Request, choice: Choice, count: int) -> Request:
         """`request` with up to `count` tokens more: those that stepping would write, without a trace for each."""
         if count == 0 or view.stop(self.runs(request)):
             return request
         model = self.models.get(request.model)
-        ids = [*prompt_ids(model, request.prompt), *request.made]
+        ids = [*prompt_ids(model, request.prompt, request.kept), *request.made]
         room = min(count, view.MAX_NEW_TOKENS - len(request.made))
         steps = generate(model.gpt, ids, room, choice.sampling, request.ablation, choice.seed)
         return replace(request, made=(*request.made, *(step.token for step in steps)))
@@ -62,14 +54,16 @@ class Answers:
     def start(self, request: Request, count: Any, choice: Choice) -> dict[str, Any]:
         """A prompt just read: its last token selected, `count` tokens for the player to ask for one by one."""
         goal = checks.whole("new tokens", count, 0, view.MAX_NEW_TOKENS)
-        at = len(prompt_ids(self.models.get(request.model), request.prompt)) - 1
+        at = len(prompt_ids(self.models.get(request.model), request.prompt, request.kept)) - 1
         return self.shown(request, choice, at=at, goal=goal)
 
     def run(self, session: Session, prompt: Any, count: Any, *how: Any) -> dict[str, Any]:
-        choice = self.choice(session.request.model, *how)
-        request = replace(session.request, prompt=checks.text(prompt), made=())
-        shown = self.start(request, count, choice)
-        session.request = request
+        with session.deciding:
+            old = session.request
+            choice = self.choice(old.model, *how)
+            request = Request(old.model, checks.text(prompt), ablation=old.ablation)
+            shown = self.start(request, count, choice)
+            session.put(request, choice)
         return shown
 
     def need(self, session: Session, text: Any, known: Any, *how: Any) -> Any:
@@ -79,35 +73,67 @@ class Answers:
         if text != view.text_id(old) or known != len(run.ids) or view.stop(run):
             return gr.skip()
         choice = self.choice(old.model, *how)
-        new = replace(old, made=(*old.made, next_token(run, choice.sampling, choice.seed)))
-        query = view.query(new, choice.sampling, choice.seed)
+        made = (*old.made, next_token(run, choice.sampling, choice.seed))
+        alike = old.ablation == NOTHING_OFF and choice == session.choice
+        new = replace(old, made=made, fixed=old.fixed if alike else len(made))
+        query = view.query(new, choice)
         grown = view.grown(new, *self.look(new), choice.sampling, query, known=len(run.ids))
-        return grown if session.move(old, new) else gr.skip()
+        return grown if session.move(old, new, choice) else gr.skip()
+
+    def branch(self, session: Session, text: Any, place: Any, instead: Any, count: Any, *how: Any) -> Any:
+        """Another token (its id) or other words (a text) at `place`; what stood there and after it is left behind.
+
+        The player then writes on until `count` tokens are new. Raises: InputError
+        """
+        with session.deciding:
+            old = session.request
+            if text != view.text_id(old):
+                return gr.skip()
+            choice = self.choice(old.model, *how)
+            goal = checks.whole("new tokens", count, 0, view.MAX_NEW_TOKENS)
+            new = self.instead(old, place, instead)
+            last = self.runs(new).n_prompt + len(new.made) - 1
+            shown = self.shown(new, choice, at=last, goal=max(goal, len(new.made)))
+            session.put(new, choice)
+        return shown
+
+    def instead(self, old: Request, place: Any, put: Any) -> Request:
+        """`old` up to `place`, then the token or text `put`. Raises: InputError"""
+        run = self.runs(old)
+        place = checks.index("position", place, len(run.ids) + 1)
+        kept = min(place, run.n_prompt)
+        made = (*run.ids[kept:place], *checks.tokens(put, run.model.tokenizer, ASKED_CHARACTERS))
+        checks.whole("new tokens", len(made), 1, view.MAX_NEW_TOKENS)
+        kept_of_prompt = kept if kept < run.n_prompt else old.kept
+        return replace(old, made=made, kept=kept_of_prompt, fixed=len(made), by_hand=len(made))
 
     def flip(self, session: Session, off: Any, *how: Any) -> dict[str, Any]:
         """The same text read with other parts off."""
-        ablation = checks.switches(off, self.models.get(session.request.model).config)
-        request = replace(session.request, ablation=ablation)
-        shown = self.shown(request, self.choice(request.model, *how))
-        session.request = request
+        with session.deciding:
+            old = session.request
+            request = replace(old, ablation=checks.switches(off, self.models.get(old.model).config))
+            shown = self.shown(request, self.choice(request.model, *how))
+            session.put(request, session.choice)
         return shown
 
     def change_model(
         self, session: Session, name: Any, prompt: Any, count: Any, progress: Progress, *how: Any
     ) -> dict[str, Any]:
         """The prompt read by another model, with nothing off; a model that cannot be had changes nothing."""
-        self.models.get(name, progress)
-        request = Request(name, prompt if isinstance(prompt, str) and prompt else session.request.prompt)
-        shown = self.start(request, count, self.choice(name, *how))
-        session.request = request
+        self.models.get(name, progress)  # which may take minutes
+        with session.deciding:
+            request = Request(name, prompt if isinstance(prompt, str) and prompt else session.request.prompt)
+            choice = self.choice(name, *how)
+            shown = self.start(request, count, choice)
+            session.put(request, choice)
         return shown
 
     def ask(self, session: Session, text: Any, at: Any) -> dict[str, Any]:
         """Rank, probability and logit of the first token of `text`, as the one after position `at`."""
         run = self.runs(session.request)
-        position = checks.index("position", at, len(run.ids))
-        token = run.model.tokenizer.encode(checks.text(text)[:ASKED_CHARACTERS])[0]
-        logits = run.trace.logits[max(0, position - run.start)]
+        position = checks.whole("position", at, run.start, len(run.ids) - 1)
+        token = checks.tokens(text, run.model.tokenizer, ASKED_CHARACTERS)[0]
+        logits = run.trace.logits[position - run.start]
         return {
             "at": position,
             "label": run.model.tokenizer.label(token),
@@ -115,6 +141,13 @@ class Answers:
             "probability": float(logits.softmax(-1)[token]),
             "logit": float(logits[token]),
         }
+
+    def stages(self, session: Session, at: Any, *how: Any) -> dict[str, Any]:
+        """How the controls as they stand now would choose the token after position `at`: no pass, the run is kept."""
+        run = self.runs(session.request)
+        position = checks.whole("position", at, run.start, len(run.ids) - 1)
+        choice = self.choice(session.request.model, *how)
+        return {"at": position, "staged": view.staged(run, position, choice)}
 
     def restore(self, query: Mapping[str, str], start: Request) -> tuple[Request, Choice, int]:
         """The request, the choice and the position a URL asks for; what it leaves out is as on the first page."""
@@ -126,12 +159,16 @@ class Answers:
             numbers = [checks.written(name, query.get(name)) for name in ("temperature", "top_k", "top_p")]
             sampling = checks.sampling(*numbers, model.config.vocab_size)
         choice = Choice(sampling, checks.seed(checks.written("seed", query.get("seed", "0"))))
-        same = "prompt" not in query and "n" not in query
+        same = not query.keys() & {"prompt", "n", "kept", "made"}
         count = checks.written("n", query.get("n", str(len(start.made) if same else 0)))
-        request = Request(model.name, checks.text(query.get("prompt", start.prompt)))
-        request = self.write(request, choice, checks.whole("n", count, 0, view.MAX_NEW_TOKENS))
+        count = checks.whole("n", count, 0, view.MAX_NEW_TOKENS)
+        prompt, kept = checks.text(query.get("prompt", start.prompt)), checks.written("kept", query.get("kept"))
+        kept = None if kept is None else checks.index("kept", kept, len(prompt_ids(model, prompt)))
+        fixed = checks.ids(query.get("made", ""), model.config.vocab_size, view.MAX_NEW_TOKENS)
+        request = Request(model.name, prompt, fixed, kept=kept, fixed=len(fixed), by_hand=len(fixed))
+        request = self.write(request, choice, max(0, count - len(fixed)))
         run = self.runs(request)
-        at = checks.written("at", query.get("at", str(run.n_prompt - 1)))
+        at = checks.written("at", query.get("at", str(max(0, run.n_prompt - 1))))
         return replace(request, ablation=ablation), choice, checks.index("at", at, len(run.ids))
 
 

@@ -13,13 +13,15 @@ from playground.models import Model
 from playground.runs import Run
 from playground.text import labels, say
 
-from . import heads
+from . import checks, heads
 from .components import edges, figure, measures, overview, thumbs
 from .heads import Seen, see
 from .html import Picture
+from .session import Session
 from .wiring import Look, Part, Wiring, explanation
 
 TAB = "attention"
+COUNTS = {"layer": lambda model: model.config.n_layers, "head": lambda model: model.config.n_heads + 1}
 
 
 def draw_head(look: Look, layer: int, head: int, hide: bool) -> Picture:
@@ -36,7 +38,7 @@ def draw_head(look: Look, layer: int, head: int, hide: bool) -> Picture:
     off = look.request.ablation
     crosses = [] if seen.is_mean else forbidden(off, seen.layer, seen.head, len(labels))
     switch = None if seen.is_mean else f"edge.{seen.layer}.{seen.head}.{{y}}.{{x}}"
-    drawn = attention_map(weights.numpy(), labels, words, len(labels) - 1, crosses, switch)
+    drawn = attention_map(weights.numpy(), labels, words, len(labels) - 1, crosses, switch, not off.causal_mask)
     return Picture(drawn, notes_hidden(look, weights) if hide else notes(look, seen))
 
 
@@ -129,20 +131,19 @@ def build(wiring: Wiring, first: Run) -> Part:
     wiring.show(TAB, heads.draw_stages, stages, [layer, head, unfolding])
     wiring.show(TAB, heads.draw_measures, numbers, [layer, head, measuring])
     wiring.show(TAB, heads.draw_overview, every, [layer, head, comparing])
-    wiring.on([small.pick, numbers.pick], picked, [], [head], asked=False)
-    wiring.on([every.pick], picked_both, [], [layer, head], asked=False)
-    counts = {"layer": (layer, lambda m: m.config.n_layers), "head": (head, lambda m: m.config.n_heads + 1)}
-    return Part(tab, counts, most_telling)
+
+    def pick(event: gr.EventData, session: Session) -> list[int]:
+        return picked(event, session, wiring, "head")
+
+    def pick_both(event: gr.EventData, session: Session) -> list[int]:
+        return picked(event, session, wiring, "layer", "head")
+
+    wiring.on([small.pick, numbers.pick], pick, [wiring.session], [head], asked=False)
+    wiring.on([every.pick], pick_both, [wiring.session], [layer, head], asked=False)
+    return Part(tab, {"layer": (layer, COUNTS["layer"]), "head": (head, COUNTS["head"])}, most_telling)
 
 
-def picked(event: gr.EventData) -> int:
-    return whole(getattr(event, "head", None))
-
-
-def picked_both(event: gr.EventData) -> list[int]:
-    return [whole(getattr(event, name, None)) for name in ("layer", "head")]
-
-
-def whole(value: Any) -> int:
-    """A layer or head from outside; the drawing takes the last one for what is too large."""
-    return value if isinstance(value, int) and 0 <= value < 1000 else 0
+def picked(event: gr.EventData, session: Session, wiring: Wiring, *names: str) -> list[int]:
+    """The layer or head that was clicked. Raises: NotANumber, OutOfRange"""
+    counts = {name: count(wiring.runs.model(session.request.model)) for name, count in COUNTS.items()}
+    return [checks.index(name, getattr(event, name, None), counts[name]) for name in names]

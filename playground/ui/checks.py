@@ -6,26 +6,29 @@ Gradio's own limits do not hold: sliders pass NaN, "private" events answer anybo
 import math
 from typing import Any
 
-from playground.errors import NotAChoice, NotANumber, OutOfRange, PromptEmpty
+from playground.errors import NotAChoice, NotANumber, OutOfRange, PromptEmpty, TooManySwitches
 from playground.gpt.ablation import Ablation, parse
 from playground.gpt.config import GPTConfig
-from playground.gpt.sampling import GREEDY, Sampling
+from playground.gpt.sampling import GREEDY, HIGHEST_TEMPERATURE, LOWEST_TOP_P, Sampling
+from playground.gpt.tokenizer import Tokenizer
 
 HIGHEST_SEED = 2**40
+MOST_SWITCHES = 2_000  # GPT-2 XL has 1,296 of its own
 
 
-def text(value: Any) -> str:
-    """Raises: PromptEmpty, NotAChoice for what is no text at all"""
+def text(value: Any, name: str = "prompt") -> str:
+    """A text of at least one character. Raises: PromptEmpty, NotAChoice for what is no text at all"""
     if value is None or value == "":
         raise PromptEmpty()
     if not isinstance(value, str):
-        raise NotAChoice(name="prompt", value=value, choices="text")
+        raise NotAChoice(name=name, value=value, choices="text")
     return value
 
 
 def number(name: str, value: Any, low: float, high: float) -> float:
-    """Raises: NotANumber, OutOfRange"""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    """A finite number from `low` to `high`. Raises: NotANumber, OutOfRange"""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or (isinstance(value, float) and not math.isfinite(value)):
         raise NotANumber(name=name, value=value)
     if not low <= value <= high:
         raise OutOfRange(name=name, value=value, low=low, high=high)
@@ -44,10 +47,10 @@ def sampling(temperature: Any, top_k: Any, top_p: Any, vocab_size: int) -> Sampl
 
     Raises: NotANumber, OutOfRange
     """
-    if number("temperature", temperature, 0, 100) == 0:
+    if number("temperature", temperature, 0, HIGHEST_TEMPERATURE) == 0:
         return GREEDY
     k = 0 if top_k is None else whole("top_k", top_k, 0, 10**9)
-    p = 1.0 if top_p is None else number("top_p", top_p, 0, 1)
+    p = 1.0 if top_p is None else number("top_p", top_p, LOWEST_TOP_P, 1)
     return Sampling(float(temperature), min(k, vocab_size) or None, None if p == 1 else p)
 
 
@@ -56,12 +59,29 @@ def seed(value: Any) -> int:
 
 
 def switches(words: Any, config: GPTConfig) -> Ablation:
-    """Raises: UnknownSwitch, UnknownEdge, NotAChoice for what is no list of words"""
+    """What is off, by its words. Raises: UnknownSwitch, UnknownEdge, TooManySwitches, NotAChoice"""
     if words is None:
         return Ablation()
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
         raise NotAChoice(name="off", value=words, choices='["attention.0", "feed_forward.3", "head.2.1"]')
+    if len(words) > MOST_SWITCHES:
+        raise TooManySwitches(count=len(words), limit=MOST_SWITCHES)
     return parse(words, config.n_layers, config.n_heads, config.context_length)
+
+
+def tokens(value: Any, tokenizer: Tokenizer, most: int) -> list[int]:
+    """A token's id, or a text of which the first `most` characters count. Raises: UnknownToken, PromptEmpty, ..."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        tokenizer.bytes(value)
+        return [value]
+    return tokenizer.encode(text(value, "token")[:most])
+
+
+def ids(value: str, vocab_size: int, most: int) -> tuple[int, ...]:
+    """Token ids as a URL holds them, with a point between. Raises: NotANumber, OutOfRange"""
+    parts = value.split(".") if value else []
+    whole("made", len(parts), 0, most)
+    return tuple(index("made", written("made", part), vocab_size) for part in parts)
 
 
 def index(name: str, value: Any, count: int) -> int:

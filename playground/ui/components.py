@@ -43,17 +43,25 @@ def alert() -> Any:
 
 
 def player(value: Any, sentences: dict[str, dict[str, str]]) -> Any:
-    """The token strip with its transport; events `need`: one more token is wanted, `seen`: a new run is shown."""
+    """The token strip with its transport.
+
+    Events `need`: one more token is wanted, `branch`: these words instead of a token, `seen`: a new run is shown.
+    """
     template = (
         '<div class="transport" role="toolbar"></div><div class="strip" role="group"></div>'
         '<div class="notices" role="status"></div>'
     )
-    return component("player", ("need", "seen"), template, value=value, words=sentences, elem_id="player")
+    return component("player", ("need", "branch", "seen"), template, value=value, words=sentences, elem_id="player")
 
 
 def bars() -> Any:
-    """The next-token bars, drawn from the player's value; event `ask`: where does this token stand?"""
-    return component("bars", ("ask",), '<div class="bars"></div>', words=words("bars"), elem_id="bars")
+    """The next-token bars, drawn from the player's value.
+
+    Events `ask`: where does this token stand?, `stages`: how would the controls choose?, `branch`: go on with this one.
+    """
+    return component(
+        "bars", ("ask", "stages", "branch"), '<div class="bars"></div>', words=words("bars"), elem_id="bars"
+    )
 
 
 def switches(value: Any) -> Any:

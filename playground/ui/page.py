@@ -11,11 +11,11 @@ from playground.runs import Request, Run, Runs
 from playground.text import labels, say
 
 from . import api, attention, checks, feed_forward, lens, model_tab, norms, proofs, residual, view
-from .answers import Answers, Choice, shape
+from .answers import Answers, shape
 from .components import alert, bars, player, switches
 from .components import proofs as proof_badge
 from .html import Component
-from .session import Session
+from .session import Choice, Session
 from .wiring import Part, Wiring
 
 PROMPT = "Once upon a time, there was a little fox"
@@ -115,11 +115,18 @@ def build_side(wiring: Wiring, models: Models, first: Request) -> list[Any]:
 
 
 def wire_run(wiring: Wiring, answers: Answers, controls: Controls) -> None:
-    """A new run, one token more, other switches, a guess."""
+    """A new run, one token more, another token instead, other switches, a guess."""
     session, how, on = wiring.session, controls.how, wiring.on
 
     def need(event: gr.EventData, session: Session, *how: Any) -> Any:
         return answers.need(session, getattr(event, "text", None), getattr(event, "from", None), *how)
+
+    def branch(event: gr.EventData, session: Session, *given: Any) -> Any:
+        wanted = [getattr(event, name, None) for name in ("text", "place", "instead")]
+        return answers.branch(session, *wanted, *given)
+
+    def stages(event: gr.EventData, session: Session, *how: Any) -> Any:
+        return answers.stages(session, getattr(event, "at", None), *how)
 
     def flip(event: gr.EventData, session: Session, *how: Any) -> Any:
         return answers.flip(session, getattr(event, "off", None), *how)
@@ -131,6 +138,9 @@ def wire_run(wiring: Wiring, answers: Answers, controls: Controls) -> None:
     on(begin, answers.run, [session, controls.prompt, controls.count, *how], [controls.player])
     on([controls.player.need], need, [session, *how], [controls.player], trigger_mode="multiple")
     on([controls.switches.flip], flip, [session, *how], [controls.player], trigger_mode="always_last")
+    on([controls.player.branch, controls.bars.branch], branch, [session, controls.count, *how], [controls.player])
+    on([controls.bars.stages], stages, [session, *how], [controls.bars], trigger_mode="always_last")
+    gr.on([control.change for control in how], None, None, None, js="() => { playground.say('choosing'); return []; }")
     on([controls.bars.ask], ask, [session], [controls.bars], trigger_mode="always_last")
 
 
@@ -185,7 +195,7 @@ def wire_page(page: gr.Blocks, wiring: Wiring, answers: Answers, controls: Contr
         tab = query["tab"] if query.get("tab") in parts else attention.TAB
         request, choice, at = answers.restore(query, first)
         model = answers.models.get(request.model)
-        session.request = request
+        session.put(request, choice)
         shown = [answers.shown(request, choice, at=at), shape(model, request.ablation)]
         begun = openings(parts, answers.runs(request))
         found = [

@@ -1,30 +1,46 @@
-"""One visitor's page: the request it shows now."""
+"""One visitor's page: the request it shows now, and how its tokens were chosen."""
 
+from dataclasses import dataclass
 from threading import Lock
 from typing import Any
 
+from playground.gpt.sampling import GREEDY, Sampling
 from playground.runs import Request
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """How the next token is chosen, as the sampling controls say."""
+
+    sampling: Sampling = GREEDY
+    seed: int = 0
 
 
 class Session:
     """Held by gr.State, a copy for each visitor. Answers may finish in another order than they were asked for:
 
-    what a visitor decides (`request = ...`) always counts; a token written meanwhile counts only if it belongs
-    to the text that is still there (`move`).
+    what a visitor decides counts, one decision after the other (`deciding` is held from reading the old request to
+    putting the new one); a token written meanwhile counts only if it belongs to the text that is still there (`move`).
     """
 
     def __init__(self, request: Request) -> None:
         self.request = request
+        self.choice = Choice()  # of the token written last
         self.work: object | None = None  # the long work that is wanted; it stops when something else stands here
+        self.deciding = Lock()
         self._lock = Lock()
 
     def __deepcopy__(self, memo: Any) -> "Session":
         return Session(self.request)
 
-    def move(self, old: Request, new: Request) -> bool:
-        """Replace `old` by `new`, unless something else has replaced it already."""
+    def put(self, request: Request, choice: Choice) -> None:
+        with self._lock:
+            self.request, self.choice = request, choice
+
+    def move(self, old: Request, new: Request, choice: Choice) -> bool:
+        """Replace `old` by `new`, one token longer by `choice`, unless something else has replaced it already."""
         with self._lock:
             if self.request != old:
                 return False
-            self.request = new
+            self.request, self.choice = new, choice
             return True

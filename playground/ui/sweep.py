@@ -41,7 +41,7 @@ class Swept:
 def measure(wiring: Wiring, session: Session, at: Any) -> Iterator[list[Any]]:
     """Progress, again and again, then the sweep; nothing more once the session wants other work. Raises: InputError"""
     run = wiring.runs(session.request.baseline)
-    place = max(run.start, checks.index("position", at, len(run.ids)))
+    place = checks.whole("position", at, run.start, len(run.ids) - 1)
     position, ids = place - run.start, run.ids[: place + 1]
     token = run.ids[place + 1] if place + 1 < len(run.ids) else int(run.trace.logits[position].argmax())
     total = sum(map(len, parts(run.model.config)))

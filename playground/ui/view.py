@@ -4,12 +4,14 @@ import hashlib
 from collections.abc import Sequence
 from typing import Any
 
-from playground.analysis import kl_divergence, rank, top_tokens
+from playground.analysis import best_ids, kl_divergence, rank, top_tokens
 from playground.gpt.ablation import NOTHING_OFF
-from playground.gpt.sampling import Sampling
+from playground.gpt.sampling import Sampling, choose, stages
 from playground.models import megabytes
 from playground.runs import MAX_RUN_BYTES, Request, Run
 from playground.text import LANGUAGES, say, under
+
+from .session import Choice
 
 SHOWN = 10  # tokens drawn as bars
 MAX_NEW_TOKENS = 200
@@ -18,7 +20,8 @@ LOOP = 8  # a text that ends in one token, or one short phrase, said again for s
 
 def text_id(request: Request) -> str:
     """Names everything but the tokens written so far: what makes two views parts of one text."""
-    named = repr((request.model, request.prompt, request.ablation.words()))
+    begun = request.made[: request.by_hand]
+    named = repr((request.model, request.prompt, request.kept, begun, request.ablation.words()))
     return hashlib.sha256(named.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
@@ -50,6 +53,29 @@ def steps(run: Run, base: Run | None, first: int) -> list[dict[str, Any]]:
 def _row(top: Any, i: int, label: Any) -> list[Any]:
     columns = top.ids[i].tolist(), top.probabilities[i].tolist(), top.logits[i].tolist()
     return [[token, label(token), probability, logit] for token, probability, logit in zip(*columns, strict=True)]
+
+
+def staged(run: Run, position: int, choice: Choice) -> dict[str, Any] | None:
+    """The choice after a position of the text, stage by stage; None when greedy, which has no stages.
+
+    For the likeliest tokens, the one that this seed draws and the one that the text took; and how many each stage
+    leaves.
+    """
+    sampling, label, place = choice.sampling, run.model.tokenizer.label, position + 1
+    if sampling.temperature == 0:
+        return None
+    logits = run.trace.logits[position - run.start]
+    parts = stages(logits, sampling)
+    drawn = choose(parts, sampling, choice.seed, place)
+    ids = list(dict.fromkeys([*best_ids(logits[None], SHOWN)[0].tolist(), drawn, *run.ids[place : place + 1]]))
+    kept = (parts.softmax, parts.after_top_k, parts.after_top_p)
+    columns = [part[ids].tolist() for part in (*kept, logits)]
+    return {
+        "temperature": sampling.temperature,
+        "rows": [[token, label(token), *row, rank(logits, token)] for token, *row in zip(ids, *columns, strict=True)],
+        "left": [int((part > 0).sum()) for part in kept],
+        "drawn": [drawn, label(drawn)],
+    }
 
 
 def whole(
@@ -124,6 +150,9 @@ def notices(lang: str, request: Request, run: Run, sampling: Sampling) -> list[s
     if run.start:
         limit = run.model.config.context_length
         found.append(say(lang, "notices.dropped", tokens=len(run.ids), limit=limit, dropped=run.start))
+    if request.kept is not None:
+        whole = len(run.model.tokenizer.encode(request.prompt))
+        found.append(say(lang, "notices.cut", kept=request.kept, whole=whole))
     lone = sum(0xD800 <= ord(character) <= 0xDFFF for character in request.prompt)
     if lone:
         found.append(say(lang, "notices.repaired", count=lone))
@@ -144,16 +173,18 @@ def goes_round(made: Sequence[int]) -> bool:
     return False
 
 
-def query(request: Request, sampling: Sampling, seed: int) -> dict[str, Any]:
+def query(request: Request, choice: Choice) -> dict[str, Any]:
     """The part of the URL that says what was computed; what is as by default is left out."""
-    sampled = sampling.temperature != 0
+    sampling, sampled = choice.sampling, choice.sampling.temperature != 0
     return {
         "model": request.model,
         "prompt": request.prompt,
+        "kept": request.kept,
+        "made": ".".join(map(str, request.made[: request.fixed])) or None,
         "n": len(request.made),
         "off": ",".join(request.ablation.words()) if request.ablation != NOTHING_OFF else None,
         "temperature": sampling.temperature if sampled else None,
         "top_k": sampling.top_k if sampled else None,
         "top_p": sampling.top_p if sampled else None,
-        "seed": seed if sampled else None,
+        "seed": choice.seed if sampled else None,
     }

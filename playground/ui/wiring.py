@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
+from uuid import uuid4
 
 import gradio as gr
 
@@ -194,7 +195,8 @@ def guarded(fn: Callable[..., Any], n_outputs: int, done: Any = None) -> Callabl
     """
 
     def refusal(error: PlaygroundError) -> list[Any]:
-        return [*([gr.skip()] * n_outputs), {lang: say_error(lang, error) for lang in LANGUAGES}]
+        sentences = {lang: say_error(lang, error) for lang in LANGUAGES}
+        return [*([gr.skip()] * n_outputs), {**sentences, "id": uuid4().hex}]  # the page hears of what differs only
 
     def answer(result: Any) -> list[Any]:
         return [*(result if isinstance(result, list) else [result]), done]

@@ -34,7 +34,7 @@ def test_a_weight_of_zero_that_is_not_masked_is_not_blank() -> None:
 
 def test_without_the_mask_every_cell_shows() -> None:
     weights = numbers(4, 4)
-    np.testing.assert_array_equal(attention_map(weights, list("abcd"), WORDS, 0).data[0].z, weights)
+    np.testing.assert_array_equal(attention_map(weights, list("abcd"), WORDS, 0, masked=False).data[0].z, weights)
 
 
 def test_the_caller_keeps_its_array() -> None:

@@ -4,7 +4,15 @@ import math
 
 import pytest
 
-from playground.errors import InputError, NotAChoice, NotANumber, OutOfRange, PromptEmpty, UnknownSwitch
+from playground.errors import (
+    InputError,
+    NotAChoice,
+    NotANumber,
+    OutOfRange,
+    PromptEmpty,
+    TooManySwitches,
+    UnknownSwitch,
+)
 from playground.gpt.ablation import Ablation
 from playground.gpt.config import PRESETS
 from playground.gpt.sampling import GREEDY, Sampling
@@ -115,3 +123,8 @@ def test_seeds():
     for wrong in (-1, 0.5, 2**40 + 1):
         with pytest.raises(InputError):
             checks.seed(wrong)
+
+
+def test_more_switches_than_any_model_has_are_refused_at_once():
+    with pytest.raises(TooManySwitches):
+        checks.switches(["edge.0.0.1.0"] * 2_001, CONFIG)

@@ -345,7 +345,7 @@ BAD = {
     **{f"/generate temperature {t}": ("/generate", {"temperature": t}) for t in (-1, 1e-8, 101, None)},
     **{f"/generate top_k {k}": ("/generate", {"top_k": k}) for k in (-1, 2.5)},
     **{f"/generate top_p {p}": ("/generate", {"top_p": p}) for p in (-0.1, 0, 1.1)},
-    **{f"/generate seed {s}": ("/generate", {"seed": s}) for s in (-1, 0.5, 2**80, None)},
+    **{f"/generate seed {s}": ("/generate", {"seed": s}) for s in (-1, 0.5, 2**80, 10**400, None)},
     **{f"/attention layer {n}": ("/attention", {"layer": n}) for n in (6, -1, 0.5, None)},
     **{f"/attention head {n}": ("/attention", {"head": n}) for n in (99, -1, 0.5, None)},
 }

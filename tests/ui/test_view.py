@@ -13,6 +13,7 @@ from playground.gpt.tokenizer import tokenizer
 from playground.models import Model
 from playground.runs import MAX_RUN_BYTES, Request, Runs, next_token
 from playground.ui import view
+from playground.ui.session import Choice
 
 HELLO = Request("fix_a", "Hello, I am")
 OFF = Ablation(attention=frozenset({0}))
@@ -32,12 +33,12 @@ def written(runs, request, count, sampling=GREEDY):
 
 def shown(runs, request, sampling=GREEDY, **more):
     base = None if request == request.baseline else runs(request.baseline)
-    return view.whole(request, runs(request), base, sampling, view.query(request, sampling, 0), **more)
+    return view.whole(request, runs(request), base, sampling, view.query(request, Choice(sampling)), **more)
 
 
 def grown(runs, request, known, sampling=GREEDY):
     base = None if request == request.baseline else runs(request.baseline)
-    return view.grown(request, runs(request), base, sampling, view.query(request, sampling, 0), known)
+    return view.grown(request, runs(request), base, sampling, view.query(request, Choice(sampling)), known)
 
 
 def grow(old, news):
@@ -310,11 +311,11 @@ def test_every_reason_to_stop_has_its_words():
 
 def test_a_url_says_only_what_is_not_as_by_default(runs):
     request = written(runs, replace(HELLO, ablation=OFF), 2)
-    assert view.query(request, GREEDY, 7) == {
-        "model": "fix_a", "prompt": "Hello, I am", "n": 2, "off": "attention.0",
+    assert view.query(request, Choice(GREEDY, 7)) == {
+        "model": "fix_a", "prompt": "Hello, I am", "kept": None, "made": None, "n": 2, "off": "attention.0",
         "temperature": None, "top_k": None, "top_p": None, "seed": None,
     }  # fmt: skip
-    sampled = view.query(HELLO, Sampling(0.8, 40, 0.9), 7)
+    sampled = view.query(HELLO, Choice(Sampling(0.8, 40, 0.9), 7))
     assert (sampled["off"], sampled["temperature"], sampled["top_k"], sampled["top_p"], sampled["seed"]) == (
         None, 0.8, 40, 0.9, 7,
     )  # fmt: skip
