@@ -22,6 +22,7 @@ SENT_WHOLE = {
     "architecture": "architecture",
     "attention": "thumbs",
     "bars": "bars",
+    "beside": "beside",
     "edges": "edges",
     "feed_forward": "neurons",
     "measures": "measures",

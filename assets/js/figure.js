@@ -98,6 +98,16 @@ playground.figure = (element, props, watch, pick, redraw) => {
     cells.texttemplate = (root.clientWidth - AROUND) / tokens < written.width ? '' : template;
   }
 
+  // Where a page has a <base>, plotly writes the page's address into every reference to a gradient or a clip. Ours
+  // changes with each step, and the colour bar would go blank.
+  function locally(plot) {
+    const base = document.querySelector('base[href]');
+    if (!base) return plot();
+    const href = base.getAttribute('href');
+    base.removeAttribute('href');
+    try { return plot(); } finally { base.setAttribute('href', href); }
+  }
+
   async function react() {
     if (!figure || !element.isConnected) return;
     element.classList.toggle('empty', !figure.data.length);
@@ -106,7 +116,7 @@ playground.figure = (element, props, watch, pick, redraw) => {
     followPosition();
     ink();
     fit();
-    await Plotly.react(root, figure.data, figure.layout, { responsive: true, displayModeBar: false });
+    await locally(() => Plotly.react(root, figure.data, figure.layout, { responsive: true, displayModeBar: false }));
     askForPosition();
     if (!root.bound) bind();
     place();

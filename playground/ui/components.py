@@ -16,8 +16,11 @@ SCALES = {"light": BLUES, "dark": BLUES_DARK}
 PLOTLY_JS = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
 SCRIPTS = (
     *("playground", "heat", "player", "bars", "switches", "thumbs", "overview", "measures", "edges", "figure"),
-    *("sweep", "alert", "identity", "proofs", "neurons", "architecture"),
+    *("sweep", "alert", "identity", "proofs", "neurons", "architecture", "beside", "twice"),
 )
+
+
+ALONE = ("alert", "player", "bars", "switches", "proofs", "sweep", "beside")  # never shown twice, side by side
 
 
 def component(
@@ -28,7 +31,8 @@ def component(
     An event carries a JSON object, which its listener receives as gr.EventData.
     """
     senders = "".join(f", (detail) => trigger('{event}', detail)" for event in events)
-    js = f"playground.{script}(element, props, watch{senders})"
+    begin = f"playground.{script}(" if script in ALONE else f"playground.twice('{script}', "
+    js = f"{begin}element, props, watch{senders})"
     return kind(html_template=template, js_on_load=js, apply_default_css=False, elem_classes=f"pg-{script}", **props)
 
 
@@ -90,6 +94,12 @@ def measures() -> Any:
 def edges() -> Any:
     """What the selected token may look at in one head; it asks the switches to forbid and allow."""
     return component("edges", (), '<div class="edges"></div>', words=words("edges"), elem_id="edges")
+
+
+def beside() -> Any:
+    """The other run, where two are compared: its text and its next-token bars."""
+    template = '<div class="beside-run" hidden></div>'
+    return component("beside", (), template, words=words("beside"), elem_id="beside")
 
 
 def sweep_control() -> Any:

@@ -10,10 +10,25 @@ import plotly.graph_objects as go
 from playground.figures.follow import as_json
 
 
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two values for one component, shown side by side; `names` are what they are called, in every language."""
+
+    here: Any
+    there: Any
+    names: dict[str, list[str]]
+
+
 class Component(gr.HTML):
     """Its value travels as JSON text. Without a constructor: Gradio makes copies by gr.HTML's arguments."""
 
     def postprocess(self, value: Any) -> str | None:
+        if isinstance(value, Pair):
+            both = [self.written(value.here), self.written(value.there)]
+            return json.dumps({"pair": both, "names": value.names}, ensure_ascii=False)
+        return self.written(value)
+
+    def written(self, value: Any) -> str | None:
         return None if value is None else json.dumps(value, ensure_ascii=False, allow_nan=False)
 
     def api_info(self) -> dict[str, Any]:
@@ -31,7 +46,7 @@ class Picture:
 class Figure(Component):
     """Takes a Picture."""
 
-    def postprocess(self, value: Picture | None) -> str | None:
+    def written(self, value: Picture | None) -> str | None:
         if value is None:
             return None
         return f'{{"figure": {as_json(value.figure)}, "notes": {json.dumps(value.notes, ensure_ascii=False)}}}'

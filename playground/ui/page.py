@@ -10,7 +10,7 @@ from playground.models import Model, Models
 from playground.runs import Request, Run, Runs
 from playground.text import labels, say
 
-from . import api, attention, checks, feed_forward, lens, model_tab, norms, proofs, residual, view
+from . import api, attention, checks, compare, feed_forward, lens, model_tab, norms, proofs, residual, view
 from .answers import Answers, shape
 from .components import alert, bars, player, switches
 from .components import proofs as proof_badge
@@ -50,19 +50,21 @@ def build(models: Models, runs: Runs, model: str, lang: str) -> gr.Blocks:
             choices = [("中文", "zh"), ("English", "en")]
             language = gr.Radio(choices, value=lang, show_label=False, container=False, elem_id="language")
             theme = gr.Button("", size="sm", elem_id="theme", min_width=96)
-        wiring = Wiring(runs, session, language, tab, alert())
+        wiring = Wiring(runs, session, language, tab, alert(), compare.comparison(answers))
         wiring.fitted(title, heading)
         wiring.worded(theme, "page.theme")
         wiring.worded(language, "page.language")
         with gr.Row(elem_id="main"):
             with gr.Column(elem_id="side", scale=0, min_width=280):
                 asked = build_side(wiring, models, first)
+                beside = compare.build(wiring, models)
             with gr.Column(elem_id="stage", scale=1, min_width=320):
                 value = answers.shown(first, Choice(), at=runs(first).n_prompt - 1)
                 strip = player(value, view.stop_words())
                 with gr.Row(elem_id="cols"):
                     with gr.Column(scale=0, min_width=300, elem_id="left"):
                         next_bars = bars()
+                        compare.picture(wiring)
                     with gr.Column(scale=1, min_width=320, elem_id="right"):
                         tabs = gr.Tabs(selected=attention.TAB, elem_id="tabs", overflow_behavior="wrap")
                         with tabs:
@@ -70,8 +72,9 @@ def build(models: Models, runs: Runs, model: str, lang: str) -> gr.Blocks:
         controls = Controls(*asked, strip, next_bars)
         wire_run(wiring, answers, controls)
         wire_model(wiring, answers, controls, parts)
+        compare.wire(wiring, answers, *beside)
         proofs.wire(wiring, runs, badge)
-        wire_page(page, wiring, answers, controls, first, tabs, parts)
+        wire_page(page, wiring, answers, controls, first, tabs, parts, beside)
         theme.click(None, None, None, js="() => { playground.toggleDark(); return []; }")
         wiring.connect(strip.seen)
         wiring.begin(Session(first), lang, attention.TAB)
@@ -173,7 +176,7 @@ def wire_model(wiring: Wiring, answers: Answers, controls: Controls, parts: dict
 
 
 def wire_page(page: gr.Blocks, wiring: Wiring, answers: Answers, controls: Controls, first: Request, tabs: gr.Tabs,
-              parts: dict[str, Part]) -> None:  # fmt: skip
+              parts: dict[str, Part], beside: tuple[gr.Dropdown, gr.Textbox]) -> None:  # fmt: skip
     """The language, the open tab, and what the URL restores."""
     page.load(None, None, wiring.lang, js="() => playground.language()")
     wiring.lang.change(None, wiring.lang, None, js="(lang) => { playground.setLanguage(lang); return []; }")
@@ -185,8 +188,9 @@ def wire_page(page: gr.Blocks, wiring: Wiring, answers: Answers, controls: Contr
 
     served = wiring.lang.value
     places = named(parts)
-    outputs = [controls.prompt, controls.model, *controls.how, controls.player, controls.switches, tabs,
-               wiring.tab, *wiring.dressed, *(control for control, _ in places.values())]  # fmt: skip
+    outputs = [controls.prompt, controls.model, *controls.how, controls.player, controls.switches, tabs, wiring.tab,
+               wiring.comparison.chosen, *beside, *wiring.dressed,
+               *(control for control, _ in places.values())]  # fmt: skip
 
     def restore(lang: str, session: Session, visit: gr.Request) -> list[Any]:
         query = dict(visit.query_params)
@@ -203,7 +207,9 @@ def wire_page(page: gr.Blocks, wiring: Wiring, answers: Answers, controls: Contr
             for (name, (_, count)), value in zip(places.items(), begun, strict=True)
         ]
         written = [request.prompt, model.name, *as_controls(choice)]
-        return [*written, *shown, gr.Tabs(selected=tab), tab, *wiring.dress(lang, model), *found]
+        compared = compare.restore(answers, query, session)
+        besides = [compared, compared.kind, compared.prompt]
+        return [*written, *shown, gr.Tabs(selected=tab), tab, *besides, *wiring.dress(lang, model), *found]
 
     arrived = wiring.on([page.load], restore, [wiring.lang, wiring.session], outputs,
                         js="(lang, session) => [playground.language(), session]")  # fmt: skip

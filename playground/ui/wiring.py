@@ -15,7 +15,7 @@ from playground.models import Model
 from playground.runs import Request, Run, Runs
 from playground.text import LANGUAGES, labels, say, say_error
 
-from .html import Component
+from .html import Component, Pair
 from .session import Session
 
 
@@ -28,6 +28,7 @@ class Look:
     base: Run
     lang: str
     at: int | None = None  # the selected position, counted in the whole text, where a picture asked for one
+    other: "Look | None" = None  # the run that this one is compared with
 
     @property
     def position(self) -> int:
@@ -45,8 +46,17 @@ Fit = Callable[[Model, str], dict[str, Any]]  # (model, language) -> a control's
 
 
 @dataclass(frozen=True, slots=True)
+class Comparison:
+    """What runs are compared with: the visitor's choice, the request that it means now, what it is called."""
+
+    chosen: gr.State
+    request: Callable[[Any, Session], Request | None]
+    name: Callable[[Any, str], str]
+
+
+@dataclass(frozen=True, slots=True)
 class Shown:
-    tab: str
+    tab: str | None  # none: beside the tabs, always in sight and never drawn twice
     draw: Draw
     component: Component
     controls: Sequence[Any]
@@ -67,8 +77,11 @@ class Part:
 class Wiring:
     """Collects, while the page is built, what has words and what has pictures; `connect` makes the events."""
 
-    def __init__(self, runs: Runs, session: gr.State, lang: gr.Radio, tab: gr.State, alert: Component) -> None:
+    def __init__(
+        self, runs: Runs, session: gr.State, lang: gr.Radio, tab: gr.State, alert: Component, comparison: Comparison
+    ) -> None:
         self.runs, self.session, self.lang, self.tab, self.alert = runs, session, lang, tab, alert
+        self.comparison = comparison
         self._fitted: list[tuple[Any, Fit]] = []
         self._shown: list[Shown] = []
 
@@ -81,8 +94,11 @@ class Wiring:
         self._fitted.append((control, fit))
         return control
 
-    def show(self, tab: str, draw: Draw, component: Component, controls: Sequence[Any] = ()) -> None:
-        """Draw `component` as draw(look, *values) whenever its tab is open and something it shows changed."""
+    def show(self, tab: str | None, draw: Draw, component: Component, controls: Sequence[Any] = ()) -> None:
+        """Draw `component` as draw(look, *values) whenever its tab is open and something it shows changed.
+
+        Where runs are compared it is drawn for both, side by side.
+        """
         self._shown.append(Shown(tab, draw, component, controls))
 
     @contextmanager
@@ -108,31 +124,47 @@ class Wiring:
     def pictures(self) -> list[Component]:
         return [shown.component for shown in self._shown]
 
-    def look(self, request: Request, lang: str, at: int | None = None) -> Look:
-        run = self.runs(request)
-        return Look(request, run, run if request == request.baseline else self.runs(request.baseline), lang, at)
+    def look(self, session: Session, lang: str, compared: Any, at: int | None = None) -> Look:
+        other = self.comparison.request(compared, session)
+        beside = None if other is None else self.read(other, lang, at)
+        return self.read(session.request, lang, at, beside)
 
-    def draw(self, session: Session, lang: str, tab: str, *values: Any) -> list[Any]:
-        """Every picture of the open tab; the others keep what they have."""
-        look = self.look(session.request, lang)
+    def read(self, request: Request, lang: str, at: int | None, other: Look | None = None) -> Look:
+        run = self.runs(request)
+        base = run if request == request.baseline else self.runs(request.baseline)
+        return Look(request, run, base, lang, at, other)
+
+    def drawn(self, shown: Shown, look: Look, compared: Any, values: Sequence[Any]) -> Any:
+        """One picture, or two side by side."""
+        here = shown.draw(look, *values)
+        if look.other is None or shown.tab is None:
+            return here
+        names = {lang: [say(lang, "beside.this_run"), self.comparison.name(compared, lang)] for lang in LANGUAGES}
+        return Pair(here, shown.draw(look.other, *values), names)
+
+    def draw(self, session: Session, lang: str, tab: str, compared: Any, *values: Any) -> list[Any]:
+        """Every picture of the open tab and beside the tabs; the others keep what they have."""
+        look = self.look(session, lang, compared)
         left = list(values)
         drawn = []
         for shown in self._shown:
             own, left = left[: len(shown.controls)], left[len(shown.controls) :]
-            drawn.append(shown.draw(look, *own) if shown.tab == tab else gr.skip())
+            drawn.append(self.drawn(shown, look, compared, own) if shown.tab in (tab, None) else gr.skip())
         return drawn
 
     def connect(self, seen: Any) -> None:
         """Call last: redraw when a new run was `seen`, or the language, the tab or a control changed; relabel."""
         controls = [control for shown in self._shown for control in shown.controls]
-        changes = [item.change for item in dict.fromkeys([self.tab, self.lang, *controls])]
-        inputs = [self.session, self.lang, self.tab, *controls]
+        chosen = self.comparison.chosen
+        changes = [item.change for item in dict.fromkeys([self.tab, self.lang, chosen, *controls])]
+        inputs = [self.session, self.lang, self.tab, chosen, *controls]
         self.on([seen, *changes], self.draw, inputs, self.pictures, asked=False, trigger_mode="always_last")
 
         for shown in self._shown:
             if hasattr(shown.component, "redraw"):
-                self.on([shown.component.redraw], self.redrawn(shown), [self.session, self.lang, *shown.controls],
-                        [shown.component], asked=False, trigger_mode="always_last")  # fmt: skip
+                known = [self.session, self.lang, chosen, *shown.controls]
+                self.on([shown.component.redraw], self.redrawn(shown), known, [shown.component],
+                        asked=False, trigger_mode="always_last")  # fmt: skip
 
         def relabel(lang: str, session: Session) -> list[Any]:
             return self.dress(lang, self.runs.model(session.request.model))
@@ -142,13 +174,13 @@ class Wiring:
     def redrawn(self, shown: Shown) -> Callable[..., Any]:
         """One picture at the position that its event asks for; of the newest text, should it change meanwhile."""
 
-        def redraw(event: gr.EventData, session: Session, lang: str, *values: Any) -> Any:
+        def redraw(event: gr.EventData, session: Session, lang: str, compared: Any, *values: Any) -> Any:
             at = getattr(event, "at", None)
             if not isinstance(at, int):
                 return gr.skip()
             while True:
                 request = session.request
-                drawn = shown.draw(self.look(request, lang, at), *values)
+                drawn = self.drawn(shown, self.look(session, lang, compared, at), compared, values)
                 if session.request == request:
                     return drawn
 
@@ -160,7 +192,7 @@ class Wiring:
             for name, value in fit(self.runs.model(session.request.model), lang).items():
                 setattr(control, name, value)
         values = [control.value for shown in self._shown for control in shown.controls]
-        drawn = self.draw(session, lang, tab, *values)
+        drawn = self.draw(session, lang, tab, self.comparison.chosen.value, *values)
         for shown, picture in zip(self._shown, drawn, strict=True):
             if shown.tab == tab:
                 shown.component.value = shown.component.postprocess(picture)
