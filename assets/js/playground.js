@@ -123,7 +123,13 @@ window.playground = (() => {
   // Values travel as JSON text: Gradio would otherwise walk through every number of them at every update.
   const read = (props) => (props.value ? JSON.parse(props.value) : null);
 
+  // What a component knows from the start comes with the page, not from Gradio: see `given` in components.py.
+  const given = {};
+  function know(all) {
+    for (const [script, known] of Object.entries(all)) given[script] = (props) => Object.setPrototypeOf({ ...known }, props);
+  }
+
   const typing = (target) => target.closest?.('input, textarea, select, [contenteditable], [role=tab], [role=slider], [role=listbox], [role=radio]');
 
-  return { bus, state, say, on, select, hover, show, begin, setLanguage, language, look, settle, toggleDark, el, fill, number, read, typing };
+  return { bus, state, say, on, select, hover, show, begin, setLanguage, language, look, settle, toggleDark, el, fill, number, read, know, given, typing };
 })();

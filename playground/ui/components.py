@@ -1,5 +1,6 @@
 """Our own gr.HTML components: constant markup that their JavaScript in assets/js fills; values are JSON."""
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -9,36 +10,60 @@ import plotly
 from playground.figures.style import BLUES, BLUES_DARK
 from playground.text import LANGUAGES, under
 
+from . import source, view
 from .html import Component, Figure
 
 ASSETS = Path(__file__).parents[2] / "assets"
-SCALES = {"light": BLUES, "dark": BLUES_DARK}
 PLOTLY_JS = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
 SCRIPTS = (
     *("playground", "heat", "player", "bars", "switches", "thumbs", "overview", "measures", "edges", "figure"),
     *("sweep", "alert", "identity", "proofs", "neurons", "architecture", "beside", "twice"),
 )
-
-
+SENTENCES = {  # script -> the file of texts that it shows
+    "player": "player",
+    "bars": "bars",
+    "switches": "switches",
+    "thumbs": "attention",
+    "overview": "overview",
+    "measures": "measures",
+    "edges": "edges",
+    "sweep": "sweep",
+    "proofs": "proofs",
+    "neurons": "feed_forward",
+    "architecture": "architecture",
+    "beside": "beside",
+}
 ALONE = ("alert", "player", "bars", "switches", "proofs", "sweep", "beside")  # never shown twice, side by side
 
 
 def component(
-    script: str, events: Sequence[str], template: str, kind: type[Component] = Component, **props: Any
+    script: str, events: Sequence[str], template: str, kind: type[Component] = Component, **settings: Any
 ) -> Any:
     """Markup `template`, run by `playground.<script>(element, props, watch, ...)` with one function for each event.
 
     An event carries a JSON object, which its listener receives as gr.EventData.
     """
     senders = "".join(f", (detail) => trigger('{event}', detail)" for event in events)
+    props = f"playground.given.{script}(props)" if script in SENTENCES else "props"
     begin = f"playground.{script}(" if script in ALONE else f"playground.twice('{script}', "
-    js = f"{begin}element, props, watch{senders})"
-    return kind(html_template=template, js_on_load=js, apply_default_css=False, elem_classes=f"pg-{script}", **props)
+    js = f"{begin}element, {props}, watch{senders})"
+    return kind(html_template=template, js_on_load=js, apply_default_css=False, elem_classes=f"pg-{script}", **settings)
 
 
-def words(file: str) -> dict[str, dict[str, str]]:
-    """A component's sentences in every language, so that it changes language without asking the server."""
-    return {lang: under(lang, file) for lang in LANGUAGES}
+def given() -> dict[str, dict[str, Any]]:
+    """What each script knows from the start: its sentences in every language, to change them without asking anybody.
+
+    Sent with the page and not as props of gr.HTML: there an update that changes nothing (gr.skip) erases them, if it
+    comes before the tab of the component was ever opened.
+    """
+    known: dict[str, dict[str, Any]] = {
+        script: {"words": {lang: under(lang, file) for lang in LANGUAGES}} for script, file in SENTENCES.items()
+    }
+    known["player"] = {"words": view.stop_words()}
+    known["architecture"]["sources"] = source.excerpts()
+    for script in ("thumbs", "overview"):
+        known[script] |= {"light": BLUES, "dark": BLUES_DARK}
+    return known
 
 
 def alert() -> Any:
@@ -46,7 +71,7 @@ def alert() -> Any:
     return component("alert", (), '<div class="alert" role="alert"></div>', elem_id="alert")
 
 
-def player(value: Any, sentences: dict[str, dict[str, str]]) -> Any:
+def player(value: Any) -> Any:
     """The token strip with its transport.
 
     Events `need`: one more token is wanted, `branch`: these words instead of a token, `seen`: a new run is shown.
@@ -55,7 +80,7 @@ def player(value: Any, sentences: dict[str, dict[str, str]]) -> Any:
         '<div class="transport" role="toolbar"></div><div class="strip" role="group"></div>'
         '<div class="notices" role="status"></div>'
     )
-    return component("player", ("need", "branch", "seen"), template, value=value, words=sentences, elem_id="player")
+    return component("player", ("need", "branch", "seen"), template, value=value, elem_id="player")
 
 
 def bars() -> Any:
@@ -63,48 +88,46 @@ def bars() -> Any:
 
     Events `ask`: where does this token stand?, `stages`: how would the controls choose?, `branch`: go on with this one.
     """
-    return component(
-        "bars", ("ask", "stages", "branch"), '<div class="bars"></div>', words=words("bars"), elem_id="bars"
-    )
+    return component("bars", ("ask", "stages", "branch"), '<div class="bars"></div>', elem_id="bars")
 
 
 def switches(value: Any) -> Any:
     """What to zero; event `flip`: the list of words that are now off."""
     template = '<div class="switches"></div>'
-    return component("switches", ("flip",), template, value=value, words=words("switches"), elem_id="switches")
+    return component("switches", ("flip",), template, value=value, elem_id="switches")
 
 
 def thumbs() -> Any:
     """All heads of one layer; event `pick`: this head, please."""
     template = '<div class="thumbs" role="group"></div>'
-    return component("thumbs", ("pick",), template, words=words("attention"), elem_id="thumbs", **SCALES)
+    return component("thumbs", ("pick",), template, elem_id="thumbs")
 
 
 def overview() -> Any:
     """All heads of all layers; event `pick`: this layer and head, please."""
     template = '<div class="overview" role="group"></div>'
-    return component("overview", ("pick",), template, words=words("overview"), elem_id="overview", **SCALES)
+    return component("overview", ("pick",), template, elem_id="overview")
 
 
 def measures() -> Any:
     """The heads of one layer in numbers; event `pick`: this head, please."""
-    return component("measures", ("pick",), '<div class="measures"></div>', words=words("measures"), elem_id="measures")
+    return component("measures", ("pick",), '<div class="measures"></div>', elem_id="measures")
 
 
 def edges() -> Any:
     """What the selected token may look at in one head; it asks the switches to forbid and allow."""
-    return component("edges", (), '<div class="edges"></div>', words=words("edges"), elem_id="edges")
+    return component("edges", (), '<div class="edges"></div>', elem_id="edges")
 
 
 def beside() -> Any:
     """The other run, where two are compared: its text and its next-token bars."""
     template = '<div class="beside-run" hidden></div>'
-    return component("beside", (), template, words=words("beside"), elem_id="beside")
+    return component("beside", (), template, elem_id="beside")
 
 
 def sweep_control() -> Any:
     """Begins and cancels a sweep and shows its progress; events `start`: measure this position, and `stop`."""
-    return component("sweep", ("start", "stop"), '<div class="sweep"></div>', words=words("sweep"), elem_id="sweep")
+    return component("sweep", ("start", "stop"), '<div class="sweep"></div>', elem_id="sweep")
 
 
 def identity() -> Any:
@@ -115,7 +138,7 @@ def identity() -> Any:
 def proofs(value: Any) -> Any:
     """How many identities hold for the run on screen; event `prove`: a run has come to rest, please prove it."""
     template = '<div class="proofs"></div>'
-    return component("proofs", ("prove",), template, value=value, words=words("proofs"), elem_id="proofs")
+    return component("proofs", ("prove",), template, value=value, elem_id="proofs")
 
 
 def neurons() -> Any:
@@ -124,13 +147,13 @@ def neurons() -> Any:
         '<div class="neurons"><h3></h3><div class="scroll" role="region" tabindex="0"></div>'
         '<p class="note" aria-live="polite"></p></div>'
     )
-    return component("neurons", ("redraw",), template, words=words("feed_forward"), elem_id="neurons")
+    return component("neurons", ("redraw",), template, elem_id="neurons")
 
 
-def architecture(sources: Any) -> Any:
-    """The network as a drawing; `sources` are the lines behind each box."""
+def architecture() -> Any:
+    """The network as a drawing, with the lines of code behind each box."""
     template = '<div class="architecture"></div>'
-    return component("architecture", (), template, words=words("architecture"), sources=sources, elem_id="architecture")
+    return component("architecture", (), template, elem_id="architecture")
 
 
 def figure(elem_id: str) -> Any:
@@ -145,5 +168,6 @@ def head(lang: str, fixed: bool) -> str:
     `lang` is the language the server worded the page in; `fixed` means that the operator chose it.
     """
     scripts = "\n".join((ASSETS / "js" / f"{name}.js").read_text("utf-8") for name in SCRIPTS)
-    begin = f"playground.begin('{lang}', {str(fixed).lower()});"
+    known = json.dumps(given(), ensure_ascii=False).replace("<", "\\u003c")  # nothing in it ends the script
+    begin = f"playground.know({known});\nplayground.begin('{lang}', {str(fixed).lower()});"
     return f'<script>{scripts}\n{begin}</script><script defer src="gradio_api/file={PLOTLY_JS}"></script>'

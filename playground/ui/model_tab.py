@@ -13,7 +13,6 @@ from playground.runs import Run
 from playground.text import say
 
 from .components import architecture
-from .source import excerpts
 from .wiring import Look, Part, Wiring, explanation
 
 TAB = "model"
@@ -107,6 +106,6 @@ def build(wiring: Wiring, _: Run) -> Part:
     tab: gr.Tab = wiring.worded(gr.Tab(id=TAB, elem_id="tab-model"), "architecture.tab")
     with tab:
         explanation(wiring, "architecture.prenorm")
-        drawing = architecture(excerpts())
+        drawing = architecture()
     wiring.show(TAB, draw, drawing)
     return Part(tab, {})

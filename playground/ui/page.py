@@ -10,7 +10,7 @@ from playground.models import Model, Models
 from playground.runs import Request, Run, Runs
 from playground.text import labels, say
 
-from . import api, attention, checks, compare, feed_forward, lens, model_tab, norms, proofs, residual, view
+from . import api, attention, checks, compare, feed_forward, lens, model_tab, norms, proofs, residual
 from .answers import Answers, shape
 from .components import alert, bars, player, switches
 from .components import proofs as proof_badge
@@ -60,7 +60,7 @@ def build(models: Models, runs: Runs, model: str, lang: str) -> gr.Blocks:
                 beside = compare.build(wiring, models)
             with gr.Column(elem_id="stage", scale=1, min_width=320):
                 value = answers.shown(first, Choice(), at=runs(first).n_prompt - 1)
-                strip = player(value, view.stop_words())
+                strip = player(value)
                 with gr.Row(elem_id="cols"):
                     with gr.Column(scale=0, min_width=300, elem_id="left"):
                         next_bars = bars()
