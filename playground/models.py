@@ -50,7 +50,7 @@ class Models:
     """Loads each model once and hands the same one to every visitor; nothing in it ever changes."""
 
     def __init__(self, own: str | None = None, kept_bytes: int = KEPT_BYTES) -> None:
-        self._own, self._own_name, self._kept_bytes = own, own_name(own), kept_bytes
+        self._own, self.own_name, self._kept_bytes = own, own_name(own), kept_bytes
         self._loaded: OrderedDict[str, Model] = OrderedDict()
         self._lock = Lock()  # of what is loaded; never held while loading, so that others have their models
         self._loading = {name: Lock() for name in self.names}  # two visitors asking for one model wait for one loading
@@ -58,7 +58,7 @@ class Models:
     @property
     def names(self) -> list[str]:
         """What may be asked for; an operator's own model comes first, under its folder's name."""
-        return [*([self._own_name] if self._own_name else []), *OURS, *HUB]
+        return [*([self.own_name] if self.own_name else []), *OURS, *HUB]
 
     def get(self, name: str, progress: Progress | None = None) -> Model:
         """The model called `name`.
@@ -99,7 +99,7 @@ class Models:
             return initialise(GPTModel(config), UNTRAINED_SEED).requires_grad_(False).eval()
         if name == "storyteller":
             folder = BUNDLED / name
-        elif self._own and name == self._own_name:
+        elif self._own and name == self.own_name:
             folder = Path(self._own) if Path(self._own).is_dir() else from_hub(self._own, progress)
         else:
             check_memory(name, PRESETS.get(name))

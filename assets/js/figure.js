@@ -127,6 +127,7 @@ playground.figure = (element, props, watch, pick, redraw) => {
 
   function bind() {
     root.bound = true;
+    element.append(playground.save(root, playground.called(element), () => props.words[state.lang]));
     const token = (event) => (follow?.hover?.length ? Math.round(event.points[0][follow.hover[0]]) + (state.view?.start ?? 0) : NaN);
     root.on('plotly_hover', (event) => { const i = token(event); if (Number.isFinite(i)) playground.hover(i); });
     root.on('plotly_unhover', () => playground.hover(-1));

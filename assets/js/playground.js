@@ -47,18 +47,20 @@ window.playground = (() => {
     document.documentElement.lang = state.lang === 'zh' ? 'zh-CN' : 'en'; // Gradio has put the browser's there
     remember();
   }
+  function address() {
+    const url = new URL(location.href);
+    const wanted = { ...state.view?.query, at: state.at, lang: state.lang, ...state.look };
+    for (const [name, value] of Object.entries(wanted)) {
+      if (value === null || value === '' || value === undefined) url.searchParams.delete(name);
+      else url.searchParams.set(name, value);
+    }
+    return url.href;
+  }
   function remember() {
     clearTimeout(timer);
     if (!settled) return;
     timer = setTimeout(() => {
-      if (!state.view) return;
-      const url = new URL(location.href);
-      const wanted = { ...state.view.query, at: state.at, lang: state.lang, ...state.look };
-      for (const [name, value] of Object.entries(wanted)) {
-        if (value === null || value === '' || value === undefined) url.searchParams.delete(name);
-        else url.searchParams.set(name, value);
-      }
-      if (url.href !== location.href) history.replaceState(history.state, '', url);
+      if (state.view && address() !== location.href) history.replaceState(history.state, '', address());
     }, 250);
   }
 
@@ -129,7 +131,10 @@ window.playground = (() => {
     for (const [script, known] of Object.entries(all)) given[script] = (props) => Object.setPrototypeOf({ ...known }, props);
   }
 
+  // What to call the file of a component.
+  const called = (element) => (element.closest('.block') ?? element).id || 'figure';
+
   const typing = (target) => target.closest?.('input, textarea, select, [contenteditable], [role=tab], [role=slider], [role=listbox], [role=radio]');
 
-  return { bus, state, say, on, select, hover, show, begin, setLanguage, language, look, settle, toggleDark, el, fill, number, read, know, given, typing };
+  return { bus, state, say, on, select, hover, show, begin, setLanguage, language, look, address, settle, toggleDark, el, fill, number, read, know, given, called, typing };
 })();

@@ -17,7 +17,7 @@ ASSETS = Path(__file__).parents[2] / "assets"
 PLOTLY_JS = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
 SCRIPTS = (
     *("playground", "heat", "player", "bars", "switches", "thumbs", "overview", "measures", "edges", "figure"),
-    *("sweep", "alert", "identity", "proofs", "neurons", "architecture", "beside", "twice"),
+    *("sweep", "alert", "identity", "proofs", "neurons", "architecture", "beside", "twice", "save", "take_home"),
 )
 SENTENCES = {  # script -> the file of texts that it shows
     "player": "player",
@@ -32,8 +32,19 @@ SENTENCES = {  # script -> the file of texts that it shows
     "neurons": "feed_forward",
     "architecture": "architecture",
     "beside": "beside",
+    "figure": "save",
+    "take_home": "take_home",
 }
-ALONE = ("alert", "player", "bars", "switches", "proofs", "sweep", "beside")  # never shown twice, side by side
+ALONE = (
+    "alert",
+    "player",
+    "bars",
+    "switches",
+    "proofs",
+    "sweep",
+    "beside",
+    "take_home",
+)  # never shown twice, side by side
 
 
 def component(
@@ -123,6 +134,11 @@ def beside() -> Any:
     """The other run, where two are compared: its text and its next-token bars."""
     template = '<div class="beside-run" hidden></div>'
     return component("beside", (), template, elem_id="beside")
+
+
+def take_home() -> Any:
+    """What a visitor takes along; event `wanted`: please make this file."""
+    return component("take_home", ("wanted",), '<div class="take-home"></div>', elem_id="take-home")
 
 
 def sweep_control() -> Any:

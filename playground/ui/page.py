@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import gradio as gr
@@ -10,7 +11,7 @@ from playground.models import Model, Models
 from playground.runs import Request, Run, Runs
 from playground.text import labels, say
 
-from . import api, attention, checks, compare, feed_forward, lens, model_tab, norms, proofs, residual
+from . import api, attention, checks, compare, feed_forward, lens, model_tab, norms, proofs, report, residual, take_home
 from .answers import Answers, shape
 from .components import alert, bars, player, switches
 from .components import proofs as proof_badge
@@ -22,6 +23,7 @@ PROMPT = "Once upon a time, there was a little fox"
 NEW_TOKENS = 20
 TABS = (attention, norms, feed_forward, residual, lens, model_tab)
 PROGRESS = gr.Progress()
+FILES_KEPT = (600, 1800)  # seconds: how often to look for files that visitors took, and how old they may be
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,7 @@ def build(models: Models, runs: Runs, model: str, lang: str) -> gr.Blocks:
     """The page, showing a finished run of `model` before anybody asks. Raises: ModelError"""
     answers = Answers(models, runs)
     first = answers.write(Request(model, PROMPT), Choice(), NEW_TOKENS)
-    with gr.Blocks(title="GPT Playground", analytics_enabled=False) as page:
+    with gr.Blocks(title="GPT Playground", analytics_enabled=False, delete_cache=FILES_KEPT) as page:
         session, tab = gr.State(Session(first)), gr.State(attention.TAB)
         with gr.Row(elem_id="header"):
             title = gr.HTML(elem_id="title", apply_default_css=False)
@@ -58,6 +60,7 @@ def build(models: Models, runs: Runs, model: str, lang: str) -> gr.Blocks:
             with gr.Column(elem_id="side", scale=0, min_width=280):
                 asked = build_side(wiring, models, first)
                 beside = compare.build(wiring, models)
+                taken = take_home.build(wiring, models.own_name)
             with gr.Column(elem_id="stage", scale=1, min_width=320):
                 value = answers.shown(first, Choice(), at=runs(first).n_prompt - 1)
                 strip = player(value)
@@ -73,6 +76,7 @@ def build(models: Models, runs: Runs, model: str, lang: str) -> gr.Blocks:
         wire_run(wiring, answers, controls)
         wire_model(wiring, answers, controls, parts)
         compare.wire(wiring, answers, *beside)
+        take_home.wire(wiring, *taken, partial(report.write, wiring, answers))
         proofs.wire(wiring, runs, badge)
         wire_page(page, wiring, answers, controls, first, tabs, parts, beside)
         theme.click(None, None, None, js="() => { playground.toggleDark(); return []; }")

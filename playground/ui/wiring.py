@@ -121,6 +121,20 @@ class Wiring:
         return [type(control)(**fit(model, lang)) for control, fit in self._fitted]
 
     @property
+    def controls(self) -> list[Any]:
+        """What the pictures depend on, in the order of `draw`'s values."""
+        return [control for shown in self._shown for control in shown.controls]
+
+    def everything(self, session: Session, lang: str, *values: Any) -> list[tuple[str, str, Any]]:
+        """Every picture of every tab, as (tab, elem_id, what it shows)."""
+        look, left, found = self.read(session.request, lang, None), list(values), []
+        for shown in self._shown:
+            own, left = left[: len(shown.controls)], left[len(shown.controls) :]
+            if shown.tab is not None:
+                found.append((shown.tab, shown.component.elem_id, shown.draw(look, *own)))
+        return found
+
+    @property
     def pictures(self) -> list[Component]:
         return [shown.component for shown in self._shown]
 
@@ -154,7 +168,7 @@ class Wiring:
 
     def connect(self, seen: Any) -> None:
         """Call last: redraw when a new run was `seen`, or the language, the tab or a control changed; relabel."""
-        controls = [control for shown in self._shown for control in shown.controls]
+        controls = self.controls
         chosen = self.comparison.chosen
         changes = [item.change for item in dict.fromkeys([self.tab, self.lang, chosen, *controls])]
         inputs = [self.session, self.lang, self.tab, chosen, *controls]
@@ -191,7 +205,7 @@ class Wiring:
         for control, fit in self._fitted:
             for name, value in fit(self.runs.model(session.request.model), lang).items():
                 setattr(control, name, value)
-        values = [control.value for shown in self._shown for control in shown.controls]
+        values = [control.value for control in self.controls]
         drawn = self.draw(session, lang, tab, self.comparison.chosen.value, *values)
         for shown, picture in zip(self._shown, drawn, strict=True):
             if shown.tab == tab:

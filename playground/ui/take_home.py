@@ -1,0 +1,110 @@
+"""Take it home: the run's tensors, the page as one file, and the lines of Python that give the same numbers."""
+
+import json
+import re
+import tempfile
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+import numpy as np
+
+from playground.errors import NotAChoice
+from playground.runs import Request, Run
+
+from .components import take_home
+from .wiring import Look, Wiring
+
+SNIPPET = """\
+import torch
+
+from playground.gpt.ablation import parse
+from playground.models import Models
+
+model = Models({own}).get({name!r})
+ids = torch.tensor([{ids}])
+off = parse({off}, model.config.n_layers, model.config.n_heads, model.config.context_length)
+
+with torch.inference_mode():
+    trace = model.gpt.trace(ids, off)  # every tensor that the page shows
+
+logits = trace.logits[0, __POSITION__]
+probabilities = logits.softmax(-1)
+for token in logits.argsort(descending=True, stable=True, dim=-1)[:10].tolist():
+    print(model.tokenizer.label(token), float(probabilities[token]), float(logits[token]))
+"""
+
+
+def snippet(request: Request, run: Run, own: str = "") -> str:
+    """Python that prints the bars of the page; `__POSITION__` stands for the selected token's row in the trace.
+
+    `own` names an operator's own model, of which the visitor must know the place.
+    """
+    ids = list(run.ids[run.start :])
+    place = '"the folder of this model"' if request.model == own else ""
+    return SNIPPET.format(own=place, name=request.model, ids=ids, off=request.ablation.words())
+
+
+def tensors(request: Request, run: Run) -> dict[str, Any]:
+    """Everything a run holds, by name: each tensor of the trace, the tokens, and what made them as JSON."""
+    about = {
+        "model": request.model,
+        "config": asdict(run.model.config),
+        "prompt": request.prompt,
+        "off": request.ablation.words(),
+        "first_token_seen": run.start,
+    }
+    named = {name: tensor.numpy() for name, tensor, _ in run.trace.tensors()}
+    return {
+        "about": np.array(json.dumps(about, ensure_ascii=False)),
+        "ids": np.array(run.ids[run.start :]),
+        "labels": np.array(run.labels),
+        **named,
+    }
+
+
+def folder() -> Path:
+    """A new place that nobody can guess; Gradio takes the file from there and deletes its copy after a while."""
+    return Path(tempfile.mkdtemp(prefix="playground-"))
+
+
+def file_name(request: Request, ending: str) -> str:
+    words = re.sub(r"[^\w]+", "-", request.prompt, flags=re.ASCII).strip("-")[:40] or "run"
+    return f"{words}.{ending}"
+
+
+def write_npz(request: Request, run: Run) -> Path:
+    path = folder() / file_name(request, "npz")
+    np.savez(path, **tensors(request, run))
+    return path
+
+
+def build(wiring: Wiring, own: str) -> tuple[Any, Any]:
+    """The buttons at the side, and the file that they make."""
+    with wiring.worded(gr.Accordion(open=False, elem_id="take-home-section"), "take_home.section"):
+        control = take_home()
+        file = gr.File(visible="hidden", elem_id="taken", container=False)
+
+    def draw(look: Look) -> dict[str, Any]:
+        return {"snippet": snippet(look.request, look.run, own)}
+
+    wiring.show(None, draw, control)
+    return control, file
+
+
+def wire(wiring: Wiring, control: Any, file: Any, report: Callable[..., Path]) -> None:
+    """A file made when asked for; the browser fetches it as soon as it is there."""
+
+    def make(event: gr.EventData, session: Any, lang: str, compared: Any, *values: Any) -> str:
+        what = getattr(event, "what", None)
+        if what == "npz":
+            return str(write_npz(session.request, wiring.runs(session.request)))
+        if what == "report":
+            return str(report(session, lang, compared, *values))
+        raise NotAChoice(name="what", value=what, choices="npz, report")
+
+    known = [wiring.session, wiring.lang, wiring.comparison.chosen, *wiring.controls]
+    made = wiring.on([control.wanted], make, known, [file])
+    made.then(None, [file], None, js="(file) => { if (file) playground.say('file', file); return []; }")
