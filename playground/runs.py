@@ -36,6 +36,11 @@ class Request:
         """The same text read with nothing switched off."""
         return replace(self, ablation=NOTHING_OFF)
 
+    @property
+    def plain(self) -> "Request":
+        """This request without a switch that changes nothing, so that requests alike share one run."""
+        return self.baseline if self.ablation.changes_nothing else self
+
 
 @dataclass(frozen=True, slots=True)
 class Run:
@@ -72,7 +77,7 @@ class Runs:
 
     def __call__(self, request: Request) -> Run:
         """Raises: InputError, ModelError"""
-        model = self.model(request.model)
+        model, request = self.model(request.model), request.plain
         with self._lock:
             if request not in self._kept:
                 run = read(model, request)

@@ -17,7 +17,8 @@ playground.sweep = (element, props, watch, start, stop) => {
     const running = told && !cancelled;
     const w = props.words[state.lang];
     const busy = asked ? asked === 'start' : running;
-    begin.textContent = fill(w.start, { token: state.view?.labels[state.at - state.view.start] ?? '' });
+    const kind = state.view?.query.off?.split(',').includes('mean') ? 'mean' : 'zero';
+    begin.textContent = fill(w[`start_${kind}`], { token: state.view?.labels[state.at - state.view.start] ?? '' });
     cancel.textContent = w.cancel;
     begin.disabled = busy;
     cancel.disabled = !busy;

@@ -7,7 +7,7 @@ from typing import Any
 import gradio as gr
 
 from playground.analysis import rank
-from playground.gpt.ablation import NOTHING_OFF, WHAT_IFS, Ablation
+from playground.gpt.ablation import WHAT_IFS, Ablation
 from playground.gpt.generate import generate
 from playground.gpt.sampling import GREEDY, Sampling
 from playground.models import Model, Models, Progress
@@ -43,7 +43,7 @@ class Answers:
     def look(self, request: Request) -> tuple[Run, Run | None]:
         """The run and, when something is off, the run of the same text with nothing off."""
         run = self.runs(request)
-        return run, None if request.ablation == NOTHING_OFF else self.runs(request.baseline)
+        return run, None if request.ablation.changes_nothing else self.runs(request.baseline)
 
     def shown(self, request: Request, choice: Choice, **more: Any) -> dict[str, Any]:
         query = view.query(request, choice.sampling, choice.seed)

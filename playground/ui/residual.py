@@ -64,13 +64,11 @@ def draw_contributions(look: Look) -> Picture:
     names = [place(name, look.lang) for name, _ in stream(look.run.trace)][1:]
     words = pictures.ContributionWords(
         title=say(look.lang, "residual.contributions"),
-        **{
-            name: say(look.lang, f"residual.{name}")
-            for name in ("sublayer", "norm", "attention", "feed_forward", "off")
-        },
+        **{name: say(look.lang, f"residual.{name}") for name in ("sublayer", "norm", "attention", "feed_forward")},
+        off=say(look.lang, "residual.off_mean" if look.request.ablation.mean else "residual.off"),
     )
     baseline = contribution_norms(look.base.trace).numpy() if look.is_ablated else None
-    drawn = pictures.contributions(norms.numpy(), names, words, len(tokens) - 1, baseline)
+    drawn = pictures.contributions(norms.numpy(), names, words, len(tokens) - 1, baseline, off(look))
     most, least = norms.max(0), norms.min(0)
     notes = [
         say(
@@ -81,6 +79,12 @@ def draw_contributions(look: Look) -> Picture:
         for i, token in enumerate(tokens)
     ]  # fmt: skip
     return Picture(drawn, notes)
+
+
+def off(look: Look) -> list[int]:
+    """The sublayers that are switched off, in the order computed."""
+    ablation = look.request.ablation
+    return [*(2 * layer for layer in ablation.attention), *(2 * layer + 1 for layer in ablation.feed_forward)]
 
 
 def draw_prediction(look: Look) -> Picture:
@@ -114,7 +118,9 @@ def draw_identity(look: Look) -> dict[str, Any]:
     difference, ablation = residual_difference(look.run.trace), look.request.ablation
     silent = Ablation.all_sublayers(look.run.model.config.n_layers)
     closed = ablation.attention >= silent.attention and ablation.feed_forward >= silent.feed_forward
-    key = "identity_broken" if ablation.residuals else "identity_holds" if closed else "identity_open"
+    key = "identity_holds" if closed else "identity_open"
+    if ablation.residuals or ablation.mean:
+        key = "identity_broken" if ablation.residuals else "identity_mean"
     shown = "0" if difference == 0 else f"{difference:.6g}"
     return {"text": say(look.lang, f"residual.{key}", difference=shown), "kind": key, "difference": difference}
 

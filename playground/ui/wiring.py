@@ -109,7 +109,7 @@ class Wiring:
 
     def look(self, request: Request, lang: str, at: int | None = None) -> Look:
         run = self.runs(request)
-        return Look(request, run, run if request == request.baseline else self.runs(request.baseline), lang, at)
+        return Look(request, run, run if request.ablation.changes_nothing else self.runs(request.baseline), lang, at)
 
     def draw(self, session: Session, lang: str, tab: str, *values: Any) -> list[Any]:
         """Every picture of the open tab; the others keep what they have."""
