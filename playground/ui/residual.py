@@ -8,7 +8,6 @@ from playground.analysis import (
     contribution_norms,
     kl_divergence,
     residual_difference,
-    stream,
     stream_norms,
     top_tokens,
 )
@@ -18,26 +17,19 @@ from playground.gpt.ablation import Ablation
 from playground.runs import Run
 from playground.text import say
 
-from . import sweep
+from . import reach, sweep
 from .components import figure, identity
 from .html import Picture
+from .places import places
 from .wiring import Look, Part, Wiring, explanation
 
 TAB = "residual"
 SHOWN = 8
 
 
-def place(name: str, lang: str) -> str:
-    """`attention.3` as people read it."""
-    if name == "embedding":
-        return say(lang, "residual.embedding")
-    sublayer, layer = name.split(".")
-    return say(lang, f"residual.short_{sublayer}", layer=layer)
-
-
 def draw_stream(look: Look) -> Picture:
     norms, tokens = stream_norms(look.run.trace), look.run.labels
-    names = [place(name, look.lang) for name, _ in stream(look.run.trace)]
+    names = places(look)
     words = pictures.StreamWords(
         title=say(look.lang, "residual.stream"),
         **{name: say(look.lang, f"residual.{name}") for name in ("depth", "norm", "current", "baseline")},
@@ -61,7 +53,7 @@ def draw_stream(look: Look) -> Picture:
 
 def draw_contributions(look: Look) -> Picture:
     norms, tokens = contribution_norms(look.run.trace), look.run.labels
-    names = [place(name, look.lang) for name, _ in stream(look.run.trace)][1:]
+    names = places(look)[1:]
     words = pictures.ContributionWords(
         title=say(look.lang, "residual.contributions"),
         **{name: say(look.lang, f"residual.{name}") for name in ("sublayer", "norm", "attention", "feed_forward")},
@@ -136,6 +128,7 @@ def build(wiring: Wiring, _: Run) -> Part:
                 path = figure("stream")
         sweep.build(wiring, TAB)
         added = figure("contributions")
+        reach.section(wiring, TAB)
         explanation(wiring, "residual.help")
     wiring.show(TAB, draw_identity, measured)
     wiring.show(TAB, draw_prediction, prediction)

@@ -75,7 +75,7 @@ class Visitor:
     def go_home(self) -> None:
         """The page as it is when it opens, without opening it again if it can be had otherwise."""
         pristine = """document.querySelectorAll('#player .tok').length === 30
-          && !document.querySelector('#switches .sw.off')"""
+          && !document.querySelector('#switches .sw.off, #switches .kind-mean:checked')"""
         if not self.page.url.startswith(self.url) or not self.page.evaluate(pristine) or self.alert.inner_text():
             return self.open()
         if self.tab != "attention":
