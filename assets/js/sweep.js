@@ -13,7 +13,7 @@ playground.sweep = (element, props, watch, start, stop) => {
   root.append(begin, cancel, bar, said);
 
   function draw() {
-    const { done, total, running: told } = playground.read(props) ?? { done: 0, total: 1, running: false };
+    const { done, total, mean, running: told } = playground.read(props) ?? { done: 0, total: 1, running: false };
     const running = told && !cancelled;
     const w = props.words[state.lang];
     const busy = asked ? asked === 'start' : running;
@@ -25,7 +25,7 @@ playground.sweep = (element, props, watch, start, stop) => {
     bar.hidden = !busy;
     bar.setAttribute('aria-label', w.bar);
     Object.assign(bar, { max: total, value: running ? done : 0 });
-    said.textContent = busy ? (running ? fill(w.progress, { done, total }) : '') : done === total ? fill(w.finished, { total }) : '';
+    said.textContent = busy ? (running ? fill(w.progress, { done, total }) : '') : done === total && mean === (kind === 'mean') ? fill(w.finished, { total }) : '';
   }
 
   function take() {

@@ -16,7 +16,8 @@ def draw_reach(look: Look, is_open: bool) -> Picture | None:
         return None
     lang, labels, config = look.lang, look.run.labels, look.run.model.config
     if not look.is_ablated:
-        return Picture(message(say(lang, "reach.nothing")), [""] * len(labels))
+        nothing = say(lang, "reach.nothing")
+        return Picture(message(nothing), [nothing])
     changes = relative_changes(look.run.trace, look.base.trace)
     within = reach(look.request.ablation, config, len(labels))
     names = places(look)

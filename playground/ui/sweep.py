@@ -53,21 +53,21 @@ def measure(wiring: Wiring, session: Session, at: Any, kept: Sequence[Swept] = (
     place = max(run.start, checks.index("position", at, len(run.ids)))
     position, ids = place - run.start, run.ids[: place + 1]
     token = run.ids[place + 1] if place + 1 < len(run.ids) else int(run.trace.logits[position].argmax())
-    total = sum(map(len, parts(run.model.config)))
+    sweeping = {"total": sum(map(len, parts(run.model.config))), "mean": mean}
     effects: list[Effect] = []
     session.work = mine = object()
     told = 0.0
     for effect in wiring.runs.in_turn(sweep(run.model.gpt, run.trace, position, token, mean)):
         if session.work is not mine:
-            yield [{"done": 0, "total": total, "running": False}, gr.skip()]
+            yield [{**sweeping, "done": 0, "running": False}, gr.skip()]
             return
         effects.append(effect)
         if time.monotonic() - told > OFTEN:
             told = time.monotonic()
-            yield [{"done": len(effects), "total": total, "running": True}, gr.skip()]
+            yield [{**sweeping, "done": len(effects), "running": True}, gr.skip()]
     swept = Swept(run.model.name, mean, run.start, ids, token, tuple(effects))
     others = (other for other in kept if other.mean != mean)
-    yield [{"done": total, "total": total, "running": False}, (*others, swept)]
+    yield [{**sweeping, "done": len(effects), "running": False}, (*others, swept)]
 
 
 def draw_sweep(look: Look, kept: Sequence[Swept], how: str) -> Picture:
@@ -76,7 +76,8 @@ def draw_sweep(look: Look, kept: Sequence[Swept], how: str) -> Picture:
     kind = "mean" if look.request.ablation.mean else "zero"
     swept = next((each for each in kept if each.fits(look)), None)
     if swept is None:
-        return Picture(message(say(lang, f"sweep.invite_{kind}")), [""])
+        invitation = say(lang, f"sweep.invite_{kind}")
+        return Picture(message(invitation), [invitation])
     token, chosen = label(swept.ids[-1]), label(swept.token)
     value = say(lang, "sweep.logit", token=chosen) if how == "logit_change" else say(lang, "sweep.kl")
     words = SweepWords(

@@ -17,7 +17,7 @@ from playground.gpt.ablation import NOTHING_OFF, Ablation
 from playground.gpt.tokenizer import tokenizer
 from playground.models import Model
 from playground.runs import Request, Runs
-from playground.text import LANGUAGES
+from playground.text import LANGUAGES, say
 from playground.ui import attention, heads
 from playground.ui.session import Session
 from playground.ui.sweep import Swept, draw_sweep, measure
@@ -150,7 +150,9 @@ def test_the_sweep_is_drawn_as_measured_whatever_is_off_now(runs, how, lang):
 def test_a_sweep_of_another_text_is_not_shown(runs):
     found = swept(runs)
     assert not draw_sweep(looking(runs, text="one two two two"), (found,), "kl").figure.data
-    assert not draw_sweep(looking(runs), (), "kl").figure.data
+    invited = draw_sweep(looking(runs), (), "kl")
+    assert not invited.figure.data
+    assert invited.notes == [say("en", "sweep.invite_zero")]  # of a figure without data the page shows the note alone
     assert draw_sweep(looking(runs, text=TEXT + " two"), (found,), "kl").figure.data  # the same up to the position
 
 
@@ -178,7 +180,7 @@ def test_a_sweep_tells_how_far_it_is_and_ends_with_all_parts(runs, monkeypatch):
     *told, (last, (found,)) = measuring(runs, monkeypatch, session, 3)
     assert [progress["done"] for progress, _ in told] == list(range(1, 13))
     assert all(progress["running"] for progress, _ in told)
-    assert last == {"done": 12, "total": 12, "running": False}
+    assert last == {"done": 12, "total": 12, "mean": False, "running": False}
     assert found == swept(runs)  # with nothing off, whatever is off on the page
 
 
@@ -203,7 +205,7 @@ def test_a_cancelled_sweep_measures_nothing_more(runs, monkeypatch):
     next(work)
     session.work = None
     ((last, _),) = work
-    assert last == {"done": 0, "total": 12, "running": False}
+    assert last == {"done": 0, "total": 12, "mean": False, "running": False}
 
 
 def test_a_second_sweep_ends_the_first(runs, monkeypatch):
