@@ -60,7 +60,7 @@ def test_outside_the_reach_of_any_ablation_every_bit_is_as_it_was(config, double
     rng, model = random.Random(config.n_layers), fixture.random_model(config)
     model = model.double() if double else model
     partly = 0
-    for _ in range(150):
+    for _ in range(60):
         tokens = rng.randint(1, 9)
         ablation = random_ablation(rng, config, tokens)
         try:
@@ -71,14 +71,14 @@ def test_outside_the_reach_of_any_ablation_every_bit_is_as_it_was(config, double
         assert within.shape == changed.shape
         assert not (changed & ~within).any(), fixture.shown(ablation)
         partly += bool(within.any() and not within.all())
-    assert partly > 50  # or nothing was put to the test
+    assert partly > 20  # or nothing was put to the test
 
 
 @pytest.mark.parametrize("layer", [0, 1, 2])
 @pytest.mark.parametrize("head", [0, 1])
 def test_a_forbidden_look_changes_everything_in_its_reach(small, layer, head):
     for query in range(1, TOKENS):
-        for key in range(query + 1):
+        for key in {0, query - 1, query}:
             edge = Ablation(edges=frozenset({(layer, head, query, key)}))
             assert torch.equal(differs(small, edge), reach(edge, fixture.SMALL, TOKENS)), edge.words()
 
