@@ -209,7 +209,7 @@ def model(name: str = "storyteller") -> Model:
 def run(prompt: str = PROMPT, made: tuple[int, ...] = (), off: tuple[str, ...] = (), name: str = "storyteller") -> Run:
     """The same, asked of the library."""
     config = model(name).config
-    ablation = parse(off, config.n_layers, config.n_heads)
+    ablation = parse(off, config.n_layers, config.n_heads, config.context_length)
     return serving.server().runs(Request(name, prompt, made, ablation))
 
 
