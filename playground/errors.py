@@ -4,7 +4,7 @@ PlaygroundError
 ├── InputError            something a visitor can change
 │   ├── PromptEmpty, PromptTooLong, ContextFull, MemoryLimit
 │   ├── OutOfRange, NotAChoice, NotANumber, UnknownSwitch, UnknownEdge, UnknownToken, TooManySwitches
-│   └── CacheWithoutMask, NothingToSee, NotFinite, AttributionWithoutResiduals
+│   └── CacheUnusable, NothingToSee, NotFinite, AttributionWithoutResiduals
 └── ModelError            something about a model's files or where they come from
     ├── ModelMissing, ModelOffline, ModelTooLarge, DownloadFailed
     ├── ConfigUnreadable, ConfigValue, HeadsDoNotDivide, FlagUnsupported, VocabularyUnsupported
@@ -64,7 +64,7 @@ class UnknownEdge(InputError): ...
 class UnknownToken(InputError): ...
 
 
-class CacheWithoutMask(InputError): ...
+class CacheUnusable(InputError): ...
 
 
 class AttributionWithoutResiduals(InputError): ...

@@ -39,6 +39,11 @@ class Request:
         """The same text read with nothing switched off."""
         return replace(self, ablation=NOTHING_OFF)
 
+    @property
+    def plain(self) -> "Request":
+        """This request without a switch that changes nothing, so that requests alike share one run."""
+        return self.baseline if self.ablation.changes_nothing else self
+
 
 @dataclass(frozen=True, slots=True)
 class Run:
@@ -75,7 +80,7 @@ class Runs:
 
     def __call__(self, request: Request) -> Run:
         """The run that answers `request`, read now or kept. Raises: InputError, ModelError"""
-        model = self.model(request.model)
+        model, request = self.model(request.model), request.plain
         with self._lock:
             if request not in self._kept or self._kept[request][0].model is not model:
                 run = read(model, request)

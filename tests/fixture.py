@@ -48,11 +48,14 @@ ABLATIONS = [
     Ablation(norms=True),
     Ablation(residuals=True),
     Ablation.all_sublayers(3),
+    Ablation(attention=frozenset({1}), mean=True),
+    Ablation(feed_forward=frozenset({0, 2}), mean=True),
+    Ablation(attention=frozenset({2}), heads=frozenset({(0, 1), (2, 0)}), norms=True, mean=True),
     Ablation(
         frozenset({0}), frozenset({2}), frozenset({(1, 1)}), True, True, True, True, True, frozenset({(1, 0, 2, 2)})
     ),
 ]
-WITH_MASK = [ablation for ablation in ABLATIONS if not ablation.causal_mask]
+CACHED = [ablation for ablation in ABLATIONS if ablation.uncached is None]
 Tensors = dict[str, np.ndarray]
 
 

@@ -8,8 +8,9 @@ from torch.testing import assert_close
 
 import fixture
 from playground.analysis.heads import entropy, forbidden, head_measures, hide_first, induction, small, visible
-from playground.analysis.unfold import projected, unfold
+from playground.analysis.unfold import handed_on, projected, unfold
 from playground.gpt.ablation import Ablation
+from playground.gpt.model import earlier_mean
 
 IDS = [1, 5, 2, 2, 9, 0, 7]
 EDGES = Ablation(edges=frozenset({(1, 0, 5, 2), (1, 1, 4, 0), (1, 0, 2, 6), (1, 0, 30, 1)}))
@@ -88,13 +89,30 @@ def test_forbidden_are_the_edges_that_would_else_be_looked_along():
     assert forbidden(EDGES, 0, 0, 7) == []
 
 
-@pytest.mark.parametrize("ablation", [NOTHING, EDGES, Ablation(heads=frozenset({(1, 0)}))], ids=fixture.shown)
+HEAD = frozenset({(1, 0)})
+
+
+@pytest.mark.parametrize(
+    "ablation", [NOTHING, EDGES, Ablation(heads=HEAD), Ablation(heads=HEAD, mean=True)], ids=fixture.shown
+)
 def test_what_the_keys_write_adds_up_to_the_attention_output(small, ablation):
     attention = read(small, ablation).blocks[1].attention
     written = small.blocks[1].attention.out.bias + sum(
-        attention.weights[head] @ projected(attention.value[head], small, ablation, 1, head) for head in (0, 1)
+        handed_on(attention.weights[head], ablation, 1, head) @ projected(attention.value[head], small, 1, head)
+        for head in (0, 1)
     )
     assert_close(written, attention.out)
+
+
+def test_an_attention_off_by_its_mean_still_writes_what_its_keys_gave_earlier_queries(small):
+    off = Ablation(attention=frozenset({1}), heads=HEAD, mean=True)
+    attention = read(small, off).blocks[1].attention
+    written = sum(
+        handed_on(attention.weights[head], off, 1, head) @ projected(attention.value[head], small, 1, head)
+        for head in (0, 1)
+    )
+    assert_close(written + earlier_mean(small.blocks[1].attention.out.bias.expand(7, 8)), attention.out)
+    assert unfold(read(small, off), small, off, 1, 1).written[4, 1] > 0
 
 
 def test_the_stages_are_those_of_the_trace(small):

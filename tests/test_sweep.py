@@ -16,22 +16,29 @@ from playground.runs import Request, Runs
 IDS = torch.tensor([[1, 5, 2, 2, 9, 0, 7]])
 
 
-def test_the_parts_are_every_sublayer_and_every_head_once():
-    words = [[ablation.words() for ablation in row] for row in parts(fixture.SMALL)]
+as_zero_or_mean = pytest.mark.parametrize("mean", [False, True], ids=["zero", "mean"])
+
+
+@as_zero_or_mean
+def test_the_parts_are_every_sublayer_and_every_head_once(mean):
+    words = [[ablation.words() for ablation in row] for row in parts(fixture.SMALL, mean)]
+    how = ["mean"] * mean
     assert words == [
-        [[f"attention.{layer}"], [f"feed_forward.{layer}"], [f"head.{layer}.0"], [f"head.{layer}.1"]]
+        [[f"attention.{layer}", *how], [f"feed_forward.{layer}", *how],
+         [f"head.{layer}.0", *how], [f"head.{layer}.1", *how]]
         for layer in range(3)
-    ]
+    ]  # fmt: skip
 
 
+@as_zero_or_mean
 @pytest.mark.parametrize("position", [0, 3, 6])
 @pytest.mark.parametrize("token", [0, 9])
-def test_the_numbers_are_those_of_switching_by_hand(small, position, token):
+def test_the_numbers_are_those_of_switching_by_hand(small, position, token, mean):
     trace = small.trace(IDS).row(0)
-    effects = list(sweep(small, trace, position, token))
+    effects = list(sweep(small, trace, position, token, mean))
     assert len(effects) == 3 * (2 + 2)
     for effect in effects:
-        by_hand = small.trace(IDS, parse([effect.word], 3, 2)).row(0).logits[position]
+        by_hand = small.trace(IDS, parse([effect.word, *["mean"] * mean], 3, 2)).row(0).logits[position]
         usual = trace.logits[position]
         assert effect.kl == pytest.approx(float(kl_divergence(usual, by_hand)), abs=1e-9)
         assert effect.logit_change == pytest.approx(float(by_hand[token] - usual[token]), abs=1e-9)

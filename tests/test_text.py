@@ -29,8 +29,10 @@ SENT_WHOLE = {
     "overview": "overview",
     "player": "player",
     "proofs": "proofs",
+    "save": "save",
     "sweep": "sweep",
     "switches": "switches",
+    "take_home": "take_home",
 }
 NAMES = {"LayerNorm", "LayerNorm 1", "LayerNorm 2", "GPT Playground", "logit"}  # the same in both
 CHINESE = re.compile(r"[\u4e00-\u9fff]")

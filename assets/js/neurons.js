@@ -31,7 +31,7 @@ playground.neurons = (element, props, watch, redraw) => {
       scroller.setAttribute('aria-label', title);
       scroller.replaceChildren(table);
     }
-    root.querySelector('.note').textContent = shown.off ? w.off : '';
+    root.querySelector('.note').textContent = shown.off ? w[shown.off] : '';
     root.classList.toggle('stale', !rows);
     clearTimeout(waiting);
     if (!rows && asked !== state.at) waiting = setTimeout(() => { if (root.offsetParent) { asked = state.at; redraw({ at: state.at }); } }, 120);

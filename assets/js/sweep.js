@@ -13,18 +13,19 @@ playground.sweep = (element, props, watch, start, stop) => {
   root.append(begin, cancel, bar, said);
 
   function draw() {
-    const { done, total, running: told } = playground.read(props) ?? { done: 0, total: 1, running: false };
+    const { done, total, mean, running: told } = playground.read(props) ?? { done: 0, total: 1, running: false };
     const running = told && !cancelled;
     const w = props.words[state.lang];
     const busy = asked ? asked === 'start' : running;
-    begin.textContent = fill(w.start, { token: state.view?.labels[state.at - state.view.start] ?? '' });
+    const kind = state.view?.query.off?.split(',').includes('mean') ? 'mean' : 'zero';
+    begin.textContent = fill(w[`start_${kind}`], { token: state.view?.labels[state.at - state.view.start] ?? '' });
     cancel.textContent = w.cancel;
     begin.disabled = busy;
     cancel.disabled = !busy;
     bar.hidden = !busy;
     bar.setAttribute('aria-label', w.bar);
     Object.assign(bar, { max: total, value: running ? done : 0 });
-    said.textContent = busy ? (running ? fill(w.progress, { done, total }) : '') : done === total ? fill(w.finished, { total }) : '';
+    said.textContent = busy ? (running ? fill(w.progress, { done, total }) : '') : done === total && mean === (kind === 'mean') ? fill(w.finished, { total }) : '';
   }
 
   function take() {

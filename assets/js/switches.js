@@ -1,10 +1,14 @@
-// Switches that zero parts of the network: layer × (attention, feed-forward), single heads, what-ifs.
+// Switches that turn parts of the network off: layer × (attention, feed-forward), single heads, what-ifs.
+// The word `mean` turns nothing off: it says that a part's earlier mean stands in for what is off, not zero.
 playground.switches = (element, props, watch, flip) => {
   const { el, fill, number, state, on } = playground;
   const root = element.querySelector('.switches');
   const words = () => props.words[state.lang];
   const open = new Set();
   let off = new Set(), shape = null;
+  const KINDS = ['zero', 'mean'];
+  const kind = () => KINDS[+off.has('mean')];
+  const only = (...words) => new Set(off.has('mean') ? [...words, 'mean'] : words);
 
   function button(word, kind, text, name) {
     const isOff = off.has(word);
@@ -26,6 +30,21 @@ playground.switches = (element, props, watch, flip) => {
     send();
   }
 
+  function choose(chosen) {
+    if (chosen === 'mean') off.add('mean');
+    else off.delete('mean');
+    send(`kind-${chosen}`);
+  }
+
+  function kinds() {
+    const w = words(), now = kind();
+    const choices = KINDS.map((each) => el('label', { class: each === now ? 'selected' : '' },
+      el('input', { type: 'radio', name: 'off-kind', class: `kind-${each}`, checked: each === now, 'aria-describedby': 'off-kind', onchange: () => choose(each) }),
+      el('span', { text: w[`kind_${each}`] })));
+    return el('fieldset', { class: 'kinds choices' }, el('legend', { text: w.kind }), ...choices,
+      el('p', { class: 'note', id: 'off-kind', text: w[`about_${now}`] }));
+  }
+
   function everything() {
     const all = [];
     for (let layer = 0; layer < shape.layers; layer += 1) all.push(`attention.${layer}`, `feed_forward.${layer}`);
@@ -34,7 +53,7 @@ playground.switches = (element, props, watch, flip) => {
 
   function draw(focus) {
     if (!shape) return;
-    const w = words();
+    const w = words(), now = kind();
     const lines = [el('span'), el('span', { class: 'a', text: w.attention }), el('span', { class: 'f', text: w.feed_forward }), el('span')];
     for (let layer = 0; layer < shape.layers; layer += 1) {
       const heads = Array.from({ length: shape.heads }, (_, head) => `head.${layer}.${head}`);
@@ -45,20 +64,20 @@ playground.switches = (element, props, watch, flip) => {
         onclick: () => { open.has(layer) ? open.delete(layer) : open.add(layer); draw(`more.${layer}`); },
       });
       lines.push(el('span', { class: 'layer', text: fill(w.layer, { layer }) }),
-        button(`attention.${layer}`, 'a', `L${layer}`, fill(w.zero_attention, { layer })),
-        button(`feed_forward.${layer}`, 'f', `L${layer}`, fill(w.zero_feed_forward, { layer })), more);
+        button(`attention.${layer}`, 'a', `L${layer}`, fill(w.turn_attention, { layer })),
+        button(`feed_forward.${layer}`, 'f', `L${layer}`, fill(w.turn_feed_forward, { layer })), more);
       if (open.has(layer)) {
         lines.push(el('div', { class: 'heads', role: 'group', 'aria-label': fill(w.heads_of, { layer }) },
-          ...heads.map((word, head) => button(word, 'a', String(head), fill(w.zero_head, { layer, head })))));
+          ...heads.map((word, head) => button(word, 'a', String(head), fill(w.turn_head, { layer, head })))));
       }
     }
     const grid = el('div', { class: 'grid' }, ...lines);
     const whatIf = el('div', { class: 'whatifs', role: 'group', 'aria-label': w.what_if },
       el('h3', { text: w.what_if }), ...shape.what_ifs.map((word) => button(word, 'w', w[`off_${word}`], w[`off_${word}_long`])));
     const tools = el('div', { class: 'tools' },
-      el('button', { type: 'button', class: 'pg-button zero-all', text: w.zero_all, onclick: () => { off = new Set(everything()); send('zero-all'); } }),
-      el('button', { type: 'button', class: 'pg-button restore', text: w.restore, disabled: off.size === 0, onclick: () => { off = new Set(); send('restore'); } }));
-    root.replaceChildren(el('h3', { text: w.title }), grid, tools, ...edges(), whatIf, effect());
+      el('button', { type: 'button', class: 'pg-button zero-all', text: w[`all_${now}`], onclick: () => { off = only(...everything()); send('zero-all'); } }),
+      el('button', { type: 'button', class: 'pg-button restore', text: w.restore, disabled: off.size === only().size, onclick: () => { off = only(); send('restore'); } }));
+    root.replaceChildren(el('h3', { text: w.title }), kinds(), grid, tools, ...edges(), whatIf, effect());
     if (focus) root.querySelector(focus.startsWith('more.') ? `[data-more="${focus.slice(5)}"]` : `[data-word="${focus}"], .${CSS.escape(focus)}`)?.focus({ preventScroll: true });
   }
 

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from playground.errors import AttributionWithoutResiduals
 from playground.gpt.ablation import Ablation
-from playground.gpt.model import GPTModel, TransformerBlock
+from playground.gpt.model import GPTModel, TransformerBlock, switched_off
 from playground.gpt.trace import Trace
 
 
@@ -65,15 +65,16 @@ def attribute(gpt: GPTModel, targets: Tensor, ablation: Ablation, trace: Trace) 
             variance = trace.blocks[-1].after.double().var(-1, correction=0, keepdim=True)
             reads = reads / torch.sqrt(variance + gpt.final_norm.eps)
 
-        def read(x: Tensor, off: bool = False) -> Tensor:  # (T, C) or (C,) -> (T,)
-            return torch.zeros_like(shift) if off else (reads * x.double()).sum(-1)
+        def read(x: Tensor) -> Tensor:  # (T, C) -> (T,)
+            return (reads * x.double()).sum(-1)
 
-        layers = [(layer, layer in ablation.attention) for layer in range(len(trace.blocks))]
+        layers = range(len(trace.blocks))
+        biases = [projection(gpt, layer).bias.double().expand_as(reads) for layer in layers]
         return Attribution(
             token=read(trace.tokens),
-            position=read(trace.positions, ablation.positions),
-            heads=torch.stack([_heads(gpt, layer, reads, trace, off) for layer, off in layers]),
-            bias=torch.stack([read(projection(gpt, layer).bias, off) for layer, off in layers]),
+            position=torch.zeros_like(shift) if ablation.positions else read(trace.positions),
+            heads=torch.stack([_heads(gpt, layer, reads, ablation, trace) for layer in layers]),
+            bias=torch.stack([read(_handed_on(bias, layer, ablation)) for layer, bias in enumerate(biases)]),
             feed_forward=torch.stack([read(block.feed_forward.out) for block in trace.blocks]),
             shift=shift,
             logits=trace.logits.gather(-1, targets[:, None])[:, 0].double(),
@@ -85,11 +86,14 @@ def projection(gpt: GPTModel, layer: int) -> nn.Linear:
     return cast(TransformerBlock, gpt.blocks[layer]).attention.out
 
 
-def _heads(gpt: GPTModel, layer: int, reads: Tensor, trace: Trace, off: bool) -> Tensor:
+def _handed_on(part: Tensor, layer: int, ablation: Ablation) -> Tensor:
+    """What a part of an attention's output becomes when that attention is off. Shapes: (..., T, C) -> (..., T, C)"""
+    return switched_off(part, ablation) if layer in ablation.attention else part
+
+
+def _heads(gpt: GPTModel, layer: int, reads: Tensor, ablation: Ablation, trace: Trace) -> Tensor:
     """Each head's part, without ever making its (T, C) output. Shapes: reads (T, C) -> (H, T)"""
-    mixed = trace.blocks[layer].attention.mixed.double()  # (H, T, D)
+    mixed = _handed_on(trace.blocks[layer].attention.mixed.double(), layer, ablation)  # (H, T, D)
     H, T, D = mixed.shape
-    if off:
-        return mixed.new_zeros(H, T)
     back = (reads @ projection(gpt, layer).weight.double()).view(T, H, D).transpose(0, 1)  # (H, T, D)
     return (back * mixed).sum(-1)

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from playground.gpt.ablation import Ablation
 from playground.gpt.cache import KVCache
-from playground.gpt.model import GPTModel, TransformerBlock
+from playground.gpt.model import GPTModel, TransformerBlock, earlier_mean
 from playground.gpt.trace import NormTrace, Trace
 
 from . import residual_difference
@@ -54,6 +54,7 @@ def prove(gpt: GPTModel, ids: Sequence[int], ablation: Ablation, trace: Trace) -
     some_on = not (ablation.attention >= sublayers.attention and ablation.feed_forward >= sublayers.feed_forward)
     off = {name: name for name in ("causal_mask", "norms", "residuals") if getattr(ablation, name)}
     mask, norms, residuals = off.get("causal_mask"), off.get("norms"), off.get("residuals")
+    mean = "mean" if ablation.averages else None
 
     def proof(name: str, gaps: Callable[[], Iterator[Gap]], unless: str | None = None) -> Proof:
         return Proof(name, unless=unless) if unless else Proof(name, *worst(gaps()))
@@ -67,10 +68,10 @@ def prove(gpt: GPTModel, ids: Sequence[int], ablation: Ablation, trace: Trace) -
             proof("after", lambda: after(trace), residuals),
             proof("normalised", lambda: normalised(trace, gpt.final_norm.eps), norms),
             proof("lens", lambda: lens(gpt, ablation, trace)),
-            proof("cached", lambda: cached(gpt, ids, ablation, trace), mask),
+            proof("cached", lambda: cached(gpt, ids, ablation, trace), ablation.uncached),
             proof("fused", lambda: fused(gpt, ablation, trace)),
             proof("attribution", lambda: attribution(gpt, ids, ablation, trace), residuals),
-            proof("identity", lambda: identity(trace), residuals or ("sublayers" if some_on else None)),
+            proof("identity", lambda: identity(trace), residuals or mean or ("sublayers" if some_on else None)),
         ]
 
 
@@ -105,10 +106,11 @@ def ahead(trace: Trace) -> Iterator[Gap]:
 
 
 def heads(gpt: GPTModel, ablation: Ablation, trace: Trace) -> Iterator[Gap]:
-    """What each head adds through its own columns, and the bias, are the attention's output; it is 0 when off."""
+    """What each head adds through its own columns, and the bias, are the attention's output, or its mean when off."""
     for layer, block in enumerate(trace.blocks):
         mixed, out = block.attention.mixed, block.attention.out
-        if layer in ablation.attention:
+        off = layer in ablation.attention
+        if off and not ablation.mean:
             yield exact(out, torch.zeros_like(out))
             continue
         join = projection(gpt, layer)
@@ -116,7 +118,7 @@ def heads(gpt: GPTModel, ablation: Ablation, trace: Trace) -> Iterator[Gap]:
         for head, columns in enumerate(join.weight.split(mixed.size(-1), dim=1)):
             part = mixed[head] @ columns.T  # (T, C)
             total, largest = total + part, max(largest, float(part.abs().max()))
-        yield gap(total, out, largest)
+        yield gap(earlier_mean(total) if off else total, out, largest)
 
 
 def middle(trace: Trace) -> Iterator[Gap]:

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from playground.gpt.ablation import Ablation
-from playground.gpt.model import GPTModel
+from playground.gpt.model import GPTModel, switched_off
 from playground.gpt.trace import Trace
 
 from .heads import visible
@@ -36,17 +36,22 @@ def unfold(trace: Trace, model: GPTModel, ablation: Ablation, layer: int, head: 
         masked=scores.masked_fill(~seen, torch.nan),
         weights=weights,
         mixed=weights * values.norm(dim=-1),
-        written=weights * projected(values, model, ablation, layer, head).norm(dim=-1),
+        written=handed_on(weights, ablation, layer, head) * projected(values, model, layer, head).norm(dim=-1),
     )
 
 
-def projected(values: Tensor, model: GPTModel, ablation: Ablation, layer: int, head: int) -> Tensor:
-    """A head's values through its slice of the output projection; 0 when the head or its sublayer is off.
+def handed_on(weights: Tensor, ablation: Ablation, layer: int, head: int) -> Tensor:
+    """The weights with which values reach the stream: none, or the mean of earlier queries', where that is off.
 
-    Shapes: values (T, D) -> (T, C)
+    Shapes: weights (T, T) -> (T, T)
     """
+    for off in ((layer, head) in ablation.heads, layer in ablation.attention):
+        weights = switched_off(weights, ablation) if off else weights
+    return weights
+
+
+def projected(values: Tensor, model: GPTModel, layer: int, head: int) -> Tensor:
+    """A head's values through its slice of the output projection. Shapes: values (T, D) -> (T, C)"""
     D = values.size(-1)
-    if layer in ablation.attention or (layer, head) in ablation.heads:
-        return values.new_zeros(values.size(0), model.config.emb_dim)
     out = model.get_parameter(f"blocks.{layer}.attention.out.weight")
     return values @ out[:, head * D : (head + 1) * D].T

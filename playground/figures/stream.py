@@ -86,12 +86,17 @@ def stream_norms(
 
 
 def contributions(
-    norms: ArrayLike, names: Sequence[str], words: ContributionWords, position: int, baseline: ArrayLike | None = None
+    norms: ArrayLike,
+    names: Sequence[str],
+    words: ContributionWords,
+    position: int,
+    baseline: ArrayLike | None = None,
+    off: Sequence[int] = (),
 ) -> go.Figure:
     """How much each sublayer adds to one token's vector: attention blue, feed-forward amber.
 
-    A sublayer that adds exactly 0 at every token is switched off: a red cross stands in its place, and a hatched red
-    bar shows what it adds in `baseline`, the same run with nothing switched off.
+    A red cross stands at the foot of each sublayer that is `off`, and at each that adds exactly 0 at every token; a
+    hatched red bar shows what it adds in `baseline`, the same run with nothing switched off.
 
     Shapes: norms and baseline (2L, T): attention and feed-forward of each layer in turn; 2L names
     Units:  L2 norm
@@ -108,10 +113,10 @@ def contributions(
         picks.append(pick(first, "y", values[:, first::2]))
         figure.add_bar(x=np.arange(first, len(names), 2), y=values[position, first::2], name=literal(name),
                        width=BAR, marker={"color": colour}, hovertemplate=HOVER)  # fmt: skip
-    off = np.flatnonzero((values == 0).all(axis=0))
-    if off.size:
-        _mark_off(figure, off, usual[position, off], literal(words.off))
-        picks.append(pick(2, "y", usual[:, off]))
+    marked = np.union1d(np.flatnonzero((values == 0).all(axis=0)), np.asarray(off, dtype=np.intp))
+    if marked.size:
+        _mark_off(figure, marked, usual[position, marked], literal(words.off))
+        picks.append(pick(2, "y", usual[:, marked]))
     quiet(figure, at(words.title, position), height=320)
     figure.update_xaxes(name_axis(names, words.sublayer))
     figure.update_yaxes(rangemode="tozero", title_text=literal(words.norm), nticks=6)

@@ -36,6 +36,8 @@ DARK = {
     ACCENT: "#7aa2ff",
 }
 
+LEAST = 1e-9  # the end of the colours when nothing changes anything
+DECADES = 4  # from the palest colour of a logarithmic scale to the darkest
 TITLE_HEIGHT = 36  # pixels
 MOST_LABELS = 40  # more do not fit beside each other, not even on a wide page
 LONGEST_LABEL = 14  # characters; a token of 80 dashes would push the picture off the page
@@ -107,6 +109,24 @@ def log_ticks(low: float, high: float) -> list[float]:
     if len(ticks) > 7:
         ticks = [tick for tick in ticks if np.log10(tick) == round(np.log10(tick))]
     return ticks[:: max(1, -(-len(ticks) // 7))] if len(ticks) > 1 else sorted({low, *ticks, high})
+
+
+def decades(values: Floats, title: str) -> dict[str, Any]:
+    """Settings of a heat map whose colours go by the logarithm, from the largest value down over DECADES.
+
+    What is smaller, and 0, has the palest colour; NaN stays a gap. `z` is the logarithm, so values go to `customdata`.
+    """
+    most = max(float(np.nanmax(values, initial=0)), LEAST)
+    ticks = log_ticks(most / 10**DECADES, most)
+    texts = [f"{tick:.2g}" for tick in ticks]
+    return {
+        "z": np.log10(np.maximum(values, most / 10**DECADES)),
+        "customdata": values,
+        "zmin": np.log10(most) - DECADES,
+        "zmax": np.log10(most),
+        "colorscale": scale(BLUES),
+        "colorbar": colour_bar(title, tickvals=np.log10(ticks).tolist(), ticktext=texts),
+    }
 
 
 def at(title: Title, position: int) -> str:

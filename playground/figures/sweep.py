@@ -8,22 +8,7 @@ import plotly.graph_objects as go
 from numpy.typing import ArrayLike
 
 from .follow import follow
-from .style import (
-    BLUES,
-    SIGNED,
-    colour_bar,
-    crosses,
-    hover_lines,
-    literal,
-    log_ticks,
-    must_fit,
-    name_axis,
-    quiet,
-    scale,
-)
-
-LEAST = 1e-9  # the end of the colours when nothing changes anything
-DECADES = 4  # from the palest colour of a logarithmic scale to the darkest
+from .style import LEAST, SIGNED, colour_bar, crosses, decades, hover_lines, literal, must_fit, name_axis, quiet, scale
 
 
 @dataclass(frozen=True)
@@ -47,9 +32,8 @@ def sweep_map(
 ) -> go.Figure:
     """Row = layer, first on top; column = attention, feed-forward, then each head. A click is the cell's `switch`.
 
-    One part often matters a hundred times more than the next, so colours go by the logarithm (`customdata` holds the
-    values), from the largest down over DECADES; what is smaller has the palest colour. `signed` values are coloured as
-    they are, from purple below 0 over pale to green above.
+    One part often matters a hundred times more than the next, so colours go by the logarithm, see `decades`. `signed`
+    values are coloured as they are, from purple below 0 over pale to green above.
     A red cross marks the (row, column) cells that are `off` now.
 
     Shapes: values and switch (L, N), L layers, N parts
@@ -57,21 +41,17 @@ def sweep_map(
     """
     z = np.asarray(values, dtype=np.float64)
     must_fit("values", z.shape, (len(layers), len(parts)))
-    most = max(float(np.max(np.abs(z), initial=0)), LEAST)
     heat = go.Heatmap(
-        z=z if signed else np.log10(np.maximum(z, most / 10**DECADES)),
         customdata=z,
         xgap=1,
         ygap=1,
         hovertemplate=hover_lines((words.layer, "%{y}"), (words.part, "%{x}"), (words.value, "%{customdata:.4g}")),
     )
     if signed:
-        heat.update(zmin=-most, zmax=most, colorscale=scale(SIGNED), colorbar=colour_bar(words.value, nticks=5))
+        most = max(float(np.max(np.abs(z), initial=0)), LEAST)
+        heat.update(z=z, zmin=-most, zmax=most, colorscale=scale(SIGNED), colorbar=colour_bar(words.value, nticks=5))
     else:
-        heat.update(zmin=np.log10(most) - DECADES, zmax=np.log10(most), colorscale=scale(BLUES))
-        ticks = log_ticks(most / 10**DECADES, most)
-        texts = [f"{tick:.2g}" for tick in ticks]
-        heat.update(colorbar=colour_bar(words.value, tickvals=np.log10(ticks).tolist(), ticktext=texts))
+        heat.update(decades(z, words.value))
     figure = go.Figure(heat)
     crosses(figure, off)
     quiet(figure, literal(words.title), height=130 + 26 * min(max(len(layers), 4), 16))

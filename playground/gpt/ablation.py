@@ -23,12 +23,34 @@ class Ablation:
     norms: bool = False  # skip every LayerNorm
     residuals: bool = False  # replace x + f(x) by f(x)
     edges: frozenset[tuple[int, int, int, int]] = frozenset()  # (layer, head, query, key): positions that may not look
+    mean: bool = False  # what is off of the first three hands on not 0 but the mean of its own earlier outputs
 
     @classmethod
     def all_sublayers(cls, n_layers: int) -> "Ablation":
         """Every attention and every feed-forward: what is left is the residual path."""
         layers = frozenset(range(n_layers))
         return cls(attention=layers, feed_forward=layers)
+
+    @property
+    def averages(self) -> bool:
+        """Whether `mean` concerns any part, for by itself it switches nothing off."""
+        return self.mean and bool(self.attention or self.feed_forward or self.heads)
+
+    @property
+    def changes_nothing(self) -> bool:
+        """Whether this is the model as trained, `mean` or not."""
+        return replace(self, mean=False) == NOTHING_OFF
+
+    @property
+    def uncached(self) -> str | None:
+        """The word under which keys and values of tokens already read do not suffice to read the next one.
+
+        Without the causal mask a new token changes what the old ones computed; a mean is taken over outputs of theirs
+        that no KV cache holds.
+        """
+        if self.causal_mask:
+            return "causal_mask"
+        return "mean" if self.averages else None
 
     def heads_off(self, layer: int) -> list[int]:
         return sorted(head for at, head in self.heads if at == layer)
@@ -43,7 +65,7 @@ class Ablation:
             *(f"feed_forward.{layer}" for layer in sorted(self.feed_forward)),
             *(f"head.{layer}.{head}" for layer, head in sorted(self.heads)),
             *("edge." + ".".join(map(str, edge)) for edge in sorted(self.edges)),
-            *(name for name in WHAT_IFS if getattr(self, name)),
+            *(name for name in (*WHAT_IFS, "mean") if getattr(self, name)),
         ]
 
 
@@ -65,7 +87,7 @@ def parse(words: Iterable[str], n_layers: int, n_heads: int, context_length: int
     gone: dict[str, Any] = {}
     for word in words:
         kind = word.partition(".")[0]
-        if word in WHAT_IFS:
+        if word in (*WHAT_IFS, "mean"):
             gone[word] = True
         elif kind in limits and (numbers := _numbers(word, limits[kind])):
             found[kind].add(numbers)

@@ -61,8 +61,8 @@ def _steps(
     model: GPTModel, ids: list[int], max_new_tokens: int, sampling: Sampling, ablation: Ablation, seed: int
 ) -> Iterator[Step]:
     limit = model.config.context_length
-    # Without the mask a new token changes what the old ones computed: nothing may be reused.
-    cache = None if ablation.causal_mask else KVCache(model.config, min(limit, len(ids) + max_new_tokens))
+    # Where a cache would not do, see Ablation.uncached, every step reads the whole text again.
+    cache = None if ablation.uncached else KVCache(model.config, min(limit, len(ids) + max_new_tokens))
     for made in range(1, max_new_tokens + 1):
         # The window moved: every token has a new position, so the cached keys no longer hold.
         if len(ids) > limit:

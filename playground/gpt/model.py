@@ -9,7 +9,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from playground.errors import CacheWithoutMask, ContextFull, NothingToSee
+from playground.errors import CacheUnusable, ContextFull, NothingToSee
 
 from .ablation import NOTHING_OFF, Ablation
 from .cache import KVCache
@@ -34,6 +34,21 @@ def gelu(x: Tensor) -> Tensor:
     Source: Hendrycks & Gimpel 2016, section 2; the tanh form, with which GPT-2 was trained.
     """
     return 0.5 * x * (1 + torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)))
+
+
+def earlier_mean(x: Tensor) -> Tensor:
+    """At every position the mean of x over the positions before it; 0 at the first, which has none.
+
+    Shapes: x (..., T, C) -> (..., T, C)
+    """
+    sums = F.pad(x.cumsum(-2), (0, 0, 1, -1))  # one row down: row t sums the rows before t
+    counts = torch.arange(x.size(-2), dtype=x.dtype, device=x.device).clamp(min=1)
+    return sums / counts[:, None]
+
+
+def switched_off(out: Tensor, ablation: Ablation) -> Tensor:
+    """What a part that is off hands on in place of `out`. Shapes: out (..., T, C) -> (..., T, C)"""
+    return earlier_mean(out) if ablation.mean else torch.zeros_like(out)
 
 
 class LayerNorm(nn.Module):
@@ -87,12 +102,12 @@ class MultiHeadAttention(nn.Module):
             drop = self.attn_drop.p if self.training else 0.0
             mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=visible, dropout_p=drop, scale=scale)
 
-        off = ablation.heads_off(self.layer)
-        if off:
-            mixed = mixed.index_fill(1, torch.tensor(off, device=x.device), 0)
+        if heads := ablation.heads_off(self.layer):
+            off = torch.tensor(heads, device=x.device)
+            mixed = mixed.index_copy(1, off, switched_off(mixed[:, off], ablation))
         out = self.out(mixed.transpose(1, 2).reshape(B, T, C))  # (B, T, C)
         if self.layer in ablation.attention:
-            out = torch.zeros_like(out)
+            out = switched_off(out, ablation)
         return out, AttentionTrace(q, k, v, scores, weights, mixed, out) if traced else None
 
     def without(self, visible: Tensor, edges: list[tuple[int, int, int]]) -> Tensor:
@@ -125,7 +140,7 @@ class FeedForward(nn.Module):
         active = gelu(hidden)
         out = self.narrow(active)  # (B, T, C)
         if self.layer in ablation.feed_forward:
-            out = torch.zeros_like(out)
+            out = switched_off(out, ablation)
         return out, FeedForwardTrace(hidden, active, out) if traced else None
 
 
@@ -170,9 +185,9 @@ class GPTModel(nn.Module):
         """Score every token of the vocabulary as the next one, at every position.
 
         Shapes: ids (B, T) -> logits (B, T, V)
-        Raises: ContextFull when cached and new tokens exceed the context; CacheWithoutMask for a cache
-            without the causal mask, under which a new token changes what the old ones computed;
-            NothingToSee when edges leave a token nothing to look at.
+        Raises: ContextFull when cached and new tokens exceed the context; CacheUnusable for a cache under a
+            switch that needs more of the old tokens than it holds, see Ablation.uncached; NothingToSee when
+            edges leave a token nothing to look at.
         """
         return self._run(ids, ablation, cache, traced=False)[0]
 
@@ -186,8 +201,8 @@ class GPTModel(nn.Module):
         past, T = cache.length if cache is not None else 0, ids.size(1)
         if past + T > self.config.context_length:
             raise ContextFull(tokens=past + T, limit=self.config.context_length)
-        if cache is not None and ablation.causal_mask:
-            raise CacheWithoutMask()
+        if cache is not None and ablation.uncached:
+            raise CacheUnusable(switch=ablation.uncached)
 
         tokens = self.token_embedding(ids)  # (B, T, C)
         positions = self.position_embedding(torch.arange(past, past + T, device=ids.device)).expand_as(tokens)

@@ -7,7 +7,7 @@ from typing import Any
 import gradio as gr
 
 from playground.analysis import rank
-from playground.gpt.ablation import NOTHING_OFF, WHAT_IFS, Ablation
+from playground.gpt.ablation import WHAT_IFS, Ablation
 from playground.gpt.generate import generate
 from playground.gpt.sampling import GREEDY
 from playground.models import Model, Models, Progress
@@ -35,7 +35,7 @@ class Answers:
     def look(self, request: Request) -> tuple[Run, Run | None]:
         """The run and, when something is off, the run of the same text with nothing off."""
         run = self.runs(request)
-        return run, None if request.ablation == NOTHING_OFF else self.runs(request.baseline)
+        return run, None if request.ablation.changes_nothing else self.runs(request.baseline)
 
     def shown(self, request: Request, choice: Choice, **more: Any) -> dict[str, Any]:
         run, base = self.look(request)
@@ -74,7 +74,7 @@ class Answers:
             return gr.skip()
         choice = self.choice(old.model, *how)
         made = (*old.made, next_token(run, choice.sampling, choice.seed))
-        alike = old.ablation == NOTHING_OFF and choice == session.choice
+        alike = old.ablation.changes_nothing and choice == session.choice
         new = replace(old, made=made, fixed=old.fixed if alike else len(made))
         query = view.query(new, choice)
         grown = view.grown(new, *self.look(new), choice.sampling, query, known=len(run.ids))

@@ -46,7 +46,7 @@ def notes(look: Look, seen: Seen) -> list[str]:
     """For every position, in one sentence, where it looks most and what the head is like."""
     labels, scores, off = look.run.labels, head_scores(seen.weights[None]), look.request.ablation
     unused = seen.layer in off.attention or (seen.layer, seen.head) in off.heads
-    tail = say(look.lang, "attention.off") if unused else ""
+    tail = say(look.lang, "attention.off_mean" if off.mean else "attention.off") if unused else ""
     shares = {"previous": f"{scores.previous[0]:.2f}", "first": f"{scores.first[0]:.2f}"}
     best, spread = seen.weights.max(-1), entropy(seen.weights)
     return [

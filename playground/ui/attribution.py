@@ -6,7 +6,6 @@ import gradio as gr
 import torch
 from torch import Tensor
 
-from playground.analysis import stream
 from playground.analysis.attribution import Attribution, attribute
 from playground.analysis.lens import next_tokens
 from playground.errors import PlaygroundError
@@ -18,7 +17,7 @@ from playground.text import say, say_error
 from .answers import ASKED_CHARACTERS
 from .components import figure
 from .html import Picture
-from .residual import place
+from .places import places
 from .wiring import Look, Wiring, explanation
 
 
@@ -36,9 +35,8 @@ def draw_sum(look: Look, asked: Any) -> Picture:
     if isinstance(found, Picture):
         return found
     named = [look.run.model.tokenizer.label(token) for token in wanted.tolist()]
-    places = [place(name, look.lang) for name, _ in stream(look.run.trace)][1:]
     first, second, last = (say(look.lang, f"attribution.from_{name}") for name in ("token", "position", "shift"))
-    names = [first, second, *places, last]
+    names = [first, second, *places(look)[1:], last]
     words = pictures.SumWords(
         title=[
             say(look.lang, "attribution.sum", target=target, token=token)

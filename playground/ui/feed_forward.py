@@ -32,10 +32,16 @@ def chosen(look: Look, layer: int) -> tuple[int, FeedForward, FeedForwardTrace]:
     return layer, look.run.model.gpt.blocks[layer].feed_forward, look.run.trace.blocks[layer].feed_forward
 
 
-def unused(look: Look, layer: int) -> str:
+def unused(look: Look, layer: int) -> str | None:
+    """The name of the sentence about a layer that is switched off."""
+    ablation = look.request.ablation
+    return ("off_mean" if ablation.mean else "off") if layer in ablation.feed_forward else None
+
+
+def tail(look: Look, layer: int) -> str:
     """What a note adds when the layer is switched off."""
-    off = layer in look.request.ablation.feed_forward
-    return f" {say(look.lang, 'feed_forward.off')}" if off else ""
+    how = unused(look, layer)
+    return f" {say(look.lang, f'feed_forward.{how}')}" if how else ""
 
 
 def draw_curve(look: Look, layer: int) -> Picture:
@@ -57,7 +63,7 @@ def draw_curve(look: Look, layer: int) -> Picture:
             look.lang, "feed_forward.curve_note", token=token, neurons=seen.hidden.size(-1), share=f"{shares[i]:.1%}",
             neuron=highest.indices[i].item(), hidden=f"{highest.values[i]:.4g}",
         )
-        + unused(look, layer)
+        + tail(look, layer)
         for i, token in enumerate(look.run.labels)
     ]  # fmt: skip
     return Picture(drawn, notes)
@@ -108,7 +114,7 @@ def draw_neurons(look: Look, layer: int) -> dict[str, Any]:
         "layer": layer,
         "first": look.run.start + first,
         "tokens": look.run.labels[first:last],
-        "off": layer in look.request.ablation.feed_forward,
+        "off": unused(look, layer),
         "rows": rows,
     }
 

@@ -64,7 +64,8 @@ def draw_stages(look: Look, layer: int, head: int, is_open: bool) -> Picture | N
         return None
     seen, labels, lang, off = see(look, layer, head), look.run.labels, look.lang, look.request.ablation
     if seen.is_mean:
-        return Picture(message(say(lang, "unfold.choose_head")), [""] * len(labels))
+        choose = say(lang, "unfold.choose_head")
+        return Picture(message(choose), [choose])
     stages = unfold(look.run.trace, look.run.model.gpt, off, seen.layer, seen.head)
     named = {name: say(lang, f"unfold.{name}") for name in ("key", *STAGES) if name != "scaled"}
     width = look.run.model.config.head_dim

@@ -15,7 +15,7 @@ from playground.text import labels, say
 from . import attribution
 from .components import figure
 from .html import Picture
-from .residual import place
+from .places import place
 from .wiring import Look, Part, Wiring, explanation
 
 TAB = "lens"

@@ -60,13 +60,13 @@ def box(part: Box) -> dict[str, Any]:
 
 def switched(ablation: Ablation, lang: str) -> dict[str, str]:
     """For every box that something is off in, the sentence that says so."""
-    found = {}
+    found, how = {}, "_mean" if ablation.mean else ""
     for name, layers in (("out", ablation.attention), ("narrow", ablation.feed_forward)):
         if layers:
-            found[name] = say(lang, "architecture.off_layers", layers=", ".join(map(str, sorted(layers))))
+            found[name] = say(lang, f"architecture.off_layers{how}", layers=", ".join(map(str, sorted(layers))))
     if ablation.heads:
         heads = ", ".join(f"{layer}.{head}" for layer, head in sorted(ablation.heads))
-        found["mixed"] = say(lang, "architecture.off_heads", heads=heads)
+        found["mixed"] = say(lang, f"architecture.off_heads{how}", heads=heads)
     if ablation.positions:
         found["position_embedding"] = say(lang, "architecture.off_positions")
     if ablation.scaling:

@@ -8,7 +8,6 @@ from playground.analysis import (
     contribution_norms,
     kl_divergence,
     residual_difference,
-    stream,
     stream_norms,
     top_tokens,
 )
@@ -18,26 +17,19 @@ from playground.gpt.ablation import Ablation
 from playground.runs import Run
 from playground.text import say
 
-from . import sweep
+from . import reach, sweep
 from .components import figure, identity
 from .html import Picture
+from .places import places
 from .wiring import Look, Part, Wiring, explanation
 
 TAB = "residual"
 SHOWN = 8
 
 
-def place(name: str, lang: str) -> str:
-    """`attention.3` as people read it."""
-    if name == "embedding":
-        return say(lang, "residual.embedding")
-    sublayer, layer = name.split(".")
-    return say(lang, f"residual.short_{sublayer}", layer=layer)
-
-
 def draw_stream(look: Look) -> Picture:
     norms, tokens = stream_norms(look.run.trace), look.run.labels
-    names = [place(name, look.lang) for name, _ in stream(look.run.trace)]
+    names = places(look)
     words = pictures.StreamWords(
         title=say(look.lang, "residual.stream"),
         **{name: say(look.lang, f"residual.{name}") for name in ("depth", "norm", "current", "baseline")},
@@ -61,16 +53,14 @@ def draw_stream(look: Look) -> Picture:
 
 def draw_contributions(look: Look) -> Picture:
     norms, tokens = contribution_norms(look.run.trace), look.run.labels
-    names = [place(name, look.lang) for name, _ in stream(look.run.trace)][1:]
+    names = places(look)[1:]
     words = pictures.ContributionWords(
         title=say(look.lang, "residual.contributions"),
-        **{
-            name: say(look.lang, f"residual.{name}")
-            for name in ("sublayer", "norm", "attention", "feed_forward", "off")
-        },
+        **{name: say(look.lang, f"residual.{name}") for name in ("sublayer", "norm", "attention", "feed_forward")},
+        off=say(look.lang, "residual.off_mean" if look.request.ablation.mean else "residual.off"),
     )
     baseline = contribution_norms(look.base.trace).numpy() if look.is_ablated else None
-    drawn = pictures.contributions(norms.numpy(), names, words, len(tokens) - 1, baseline)
+    drawn = pictures.contributions(norms.numpy(), names, words, len(tokens) - 1, baseline, off(look))
     most, least = norms.max(0), norms.min(0)
     notes = [
         say(
@@ -81,6 +71,12 @@ def draw_contributions(look: Look) -> Picture:
         for i, token in enumerate(tokens)
     ]  # fmt: skip
     return Picture(drawn, notes)
+
+
+def off(look: Look) -> list[int]:
+    """The sublayers that are switched off, in the order computed."""
+    ablation = look.request.ablation
+    return [*(2 * layer for layer in ablation.attention), *(2 * layer + 1 for layer in ablation.feed_forward)]
 
 
 def draw_prediction(look: Look) -> Picture:
@@ -114,7 +110,9 @@ def draw_identity(look: Look) -> dict[str, Any]:
     difference, ablation = residual_difference(look.run.trace), look.request.ablation
     silent = Ablation.all_sublayers(look.run.model.config.n_layers)
     closed = ablation.attention >= silent.attention and ablation.feed_forward >= silent.feed_forward
-    key = "identity_broken" if ablation.residuals else "identity_holds" if closed else "identity_open"
+    key = "identity_holds" if closed else "identity_open"
+    if ablation.residuals or ablation.mean:
+        key = "identity_broken" if ablation.residuals else "identity_mean"
     shown = "0" if difference == 0 else f"{difference:.6g}"
     return {"text": say(look.lang, f"residual.{key}", difference=shown), "kind": key, "difference": difference}
 
@@ -130,6 +128,7 @@ def build(wiring: Wiring, _: Run) -> Part:
                 path = figure("stream")
         sweep.build(wiring, TAB)
         added = figure("contributions")
+        reach.section(wiring, TAB)
         explanation(wiring, "residual.help")
     wiring.show(TAB, draw_identity, measured)
     wiring.show(TAB, draw_prediction, prediction)

@@ -11,7 +11,6 @@ from playground.analysis.sweep import Effect, parts, sweep
 from playground.figures.style import message
 from playground.figures.sweep import SweepWords, sweep_map
 from playground.models import Model
-from playground.runs import Run
 from playground.text import labels, say
 
 from . import checks
@@ -29,45 +28,60 @@ class Swept:
     """A finished sweep and the text it belongs to: the tokens up to the position that was measured."""
 
     model: str
+    mean: bool  # what off meant
     start: int
     ids: tuple[int, ...]
     token: int  # the one whose logit was followed: what the text goes on with, or else the likeliest
     effects: tuple[Effect, ...]
 
-    def fits(self, run: Run) -> bool:
-        return (self.model, self.start, self.ids) == (run.model.name, run.start, run.ids[: len(self.ids)])
+    def fits(self, look: Look) -> bool:
+        run = look.run
+        shown = (run.model.name, look.request.ablation.mean, run.start, run.ids[: len(self.ids)])
+        return (self.model, self.mean, self.start, self.ids) == shown
 
 
-def measure(wiring: Wiring, session: Session, at: Any) -> Iterator[list[Any]]:
-    """Progress, again and again, then the sweep; nothing more once the session wants other work. Raises: InputError"""
+def measure(wiring: Wiring, session: Session, at: Any, kept: Sequence[Swept] = ()) -> Iterator[list[Any]]:
+    """Progress, again and again, then the sweep beside what is `kept` of the other kind.
+
+    Off means what it means for the switches, so that a click on a cell does what was measured. Nothing more comes once
+    the session wants other work.
+
+    Raises: InputError
+    """
+    mean = session.request.ablation.mean
     run = wiring.runs(session.request.baseline)
     place = checks.whole("position", at, run.start, len(run.ids) - 1)
     position, ids = place - run.start, run.ids[: place + 1]
     token = run.ids[place + 1] if place + 1 < len(run.ids) else int(run.trace.logits[position].argmax())
-    total = sum(map(len, parts(run.model.config)))
+    sweeping = {"total": sum(map(len, parts(run.model.config))), "mean": mean}
     effects: list[Effect] = []
     session.work = mine = object()
     told = 0.0
-    for effect in wiring.runs.in_turn(sweep(run.model.gpt, run.trace, position, token)):
+    for effect in wiring.runs.in_turn(sweep(run.model.gpt, run.trace, position, token, mean)):
         if session.work is not mine:
-            yield [{"done": 0, "total": total, "running": False}, gr.skip()]
+            yield [{**sweeping, "done": 0, "running": False}, gr.skip()]
             return
         effects.append(effect)
         if time.monotonic() - told > OFTEN:
             told = time.monotonic()
-            yield [{"done": len(effects), "total": total, "running": True}, gr.skip()]
-    swept = Swept(run.model.name, run.start, ids, token, tuple(effects))
-    yield [{"done": total, "total": total, "running": False}, swept]
+            yield [{**sweeping, "done": len(effects), "running": True}, gr.skip()]
+    swept = Swept(run.model.name, mean, run.start, ids, token, tuple(effects))
+    others = (other for other in kept if other.mean != mean)
+    yield [{**sweeping, "done": len(effects), "running": False}, (*others, swept)]
 
 
-def draw_sweep(look: Look, swept: Swept | None, how: str) -> Picture:
+def draw_sweep(look: Look, kept: Sequence[Swept], how: str) -> Picture:
+    """The sweep of this text by what off means now, if it was made."""
     lang, label = look.lang, look.run.model.tokenizer.label
-    if swept is None or not swept.fits(look.run):
-        return Picture(message(say(lang, "sweep.invite")), [""])
+    kind = "mean" if look.request.ablation.mean else "zero"
+    swept = next((each for each in kept if each.fits(look)), None)
+    if swept is None:
+        invitation = say(lang, f"sweep.invite_{kind}")
+        return Picture(message(invitation), [invitation])
     token, chosen = label(swept.ids[-1]), label(swept.token)
     value = say(lang, "sweep.logit", token=chosen) if how == "logit_change" else say(lang, "sweep.kl")
     words = SweepWords(
-        title=say(lang, "sweep.title", token=token, value=value),
+        title=say(lang, f"sweep.title_{kind}", token=token, value=value),
         value=value,
         **{name: say(lang, f"sweep.{name}") for name in ("layer", "part")},
     )
@@ -102,17 +116,17 @@ def measures(_: Model, lang: str) -> dict[str, Any]:
 
 def build(wiring: Wiring, tab: str) -> None:
     """Inside the tab called `tab`."""
-    control, swept = sweep_control(), gr.State(None)
+    control, kept = sweep_control(), gr.State(())
     how = wiring.fitted(gr.Dropdown(list(MEASURES), value=MEASURES[0], elem_id="sweep-measure"), measures)
     picture = figure("sweep-map")
-    wiring.show(tab, draw_sweep, picture, [swept, how])
+    wiring.show(tab, draw_sweep, picture, [kept, how])
 
-    def begin(event: gr.EventData, session: Session) -> Iterator[list[Any]]:
-        yield from measure(wiring, session, getattr(event, "at", None))
+    def begin(event: gr.EventData, session: Session, kept: Sequence[Swept]) -> Iterator[list[Any]]:
+        yield from measure(wiring, session, getattr(event, "at", None), kept)
 
     def stop(session: Session) -> list[Any]:
         session.work = None
         return []
 
-    wiring.on([control.start], begin, [wiring.session], [control, swept])
+    wiring.on([control.start], begin, [wiring.session, kept], [control, kept])
     wiring.on([control.stop], stop, [wiring.session], [], queue=False)

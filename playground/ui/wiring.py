@@ -145,7 +145,7 @@ class Wiring:
 
     def read(self, request: Request, lang: str, at: int | None, other: Look | None = None) -> Look:
         run = self.runs(request)
-        base = run if request == request.baseline else self.runs(request.baseline)
+        base = run if request.ablation.changes_nothing else self.runs(request.baseline)
         return Look(request, run, base, lang, at, other)
 
     def drawn(self, shown: Shown, look: Look, compared: Any, values: Sequence[Any]) -> Any:

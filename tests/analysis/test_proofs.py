@@ -46,7 +46,9 @@ def test_every_identity_holds_under_every_ablation_or_says_which_switch_abolishe
     assert [proof.name for proof in proofs] == NAMES
     assert red(proofs) == set()
     expected = {name: switch for switch, names in UNLESS.items() if getattr(ablation, switch) for name in names}
-    if ablation != ALL_OFF:
+    if ablation.averages:
+        expected = {"cached": "mean", "identity": "mean"} | expected
+    elif ablation != ALL_OFF:
         expected.setdefault("identity", "sublayers")
     assert {proof.name: proof.unless for proof in proofs if not proof.applies} == expected
 
@@ -150,6 +152,15 @@ def test_a_zeroed_attention_that_still_adds_something_is_red(fix_a):
     with torch.inference_mode():
         leaked = attention(trace, 1, out=projection(fix_a, 1).bias.expand(len(IDS), -1))
     assert "heads" in red(prove(fix_a, IDS, off, leaked))
+
+
+def test_an_attention_off_by_its_mean_must_be_the_mean_of_its_heads_parts(fix_a):
+    off = Ablation(attention=frozenset({1}), mean=True)
+    trace = read(fix_a, IDS, off)
+    assert red(prove(fix_a, IDS, off, trace)) == set()
+    with torch.inference_mode():
+        zeroed = attention(trace, 1, out=torch.zeros_like(trace.blocks[1].attention.out))
+    assert "heads" in red(prove(fix_a, IDS, off, zeroed))
 
 
 def test_what_is_no_number_never_holds(fix_a):

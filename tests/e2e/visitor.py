@@ -75,7 +75,7 @@ class Visitor:
     def go_home(self) -> None:
         """The page as it is when it opens, without opening it again if it can be had otherwise."""
         pristine = """document.querySelectorAll('#player .tok').length === 30
-          && !document.querySelector('#switches .sw.off')"""
+          && !document.querySelector('#switches .sw.off, #switches .kind-mean:checked')"""
         if not self.page.url.startswith(self.url) or not self.page.evaluate(pristine) or self.alert.inner_text():
             return self.open()
         if self.tab != "attention":
@@ -209,7 +209,7 @@ def model(name: str = "storyteller") -> Model:
 def run(prompt: str = PROMPT, made: tuple[int, ...] = (), off: tuple[str, ...] = (), name: str = "storyteller") -> Run:
     """The same, asked of the library."""
     config = model(name).config
-    ablation = parse(off, config.n_layers, config.n_heads)
+    ablation = parse(off, config.n_layers, config.n_heads, config.context_length)
     return serving.server().runs(Request(name, prompt, made, ablation))
 
 

@@ -64,6 +64,14 @@ def test_what_is_off_adds_exactly_0_and_shows_what_is_missing() -> None:
     np.testing.assert_array_equal(cross.y, [0])
 
 
+def test_a_sublayer_that_is_off_is_marked_though_it_adds_something() -> None:
+    norms, usual = numbers(4, 3), numbers(4, 3) + 1
+    figure = contributions(norms, NAMES[1:], ADDED, 1, baseline=usual, off=[3, 0])
+    np.testing.assert_array_equal(figure.data[0].y, norms[[0, 2], 1])
+    np.testing.assert_array_equal(figure.data[2].x, [0, 3])
+    np.testing.assert_array_equal(figure.data[2].y, usual[[0, 3], 1])
+
+
 @pytest.mark.parametrize("position", [0, 1, 2])
 def test_bars_follow_the_position(position: int) -> None:
     usual = numbers(4, 3)

@@ -12,7 +12,7 @@ from playground.errors import NothingToSee, UnknownEdge, UnknownSwitch
 from playground.gpt.ablation import NOTHING_OFF, WHAT_IFS, Ablation, parse
 from playground.gpt.cache import KVCache
 from playground.gpt.generate import generate
-from playground.gpt.model import GPTModel
+from playground.gpt.model import GPTModel, earlier_mean
 
 IDS = torch.tensor([[1, 5, 2, 2, 9, 0, 7]])
 PROMPT = torch.tensor([fixture.PROMPT])
@@ -134,6 +134,59 @@ def test_O_ABL_06_a_head_is_silenced_before_the_output_projection(fix_a):
     assert float((off - last(fix_a, NOTHING_OFF)).abs().max()) == pytest.approx(0.4471, abs=1e-4)
 
 
+# Off as the mean of earlier positions.
+
+
+def test_the_earlier_mean_is_the_mean_of_what_came_before_and_0_at_first():
+    x = torch.randn(2, 3, 6, 4, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    found = earlier_mean(x)
+    assert not found[..., 0, :].any()
+    assert torch.equal(found[..., 1, :], x[..., 0, :])
+    for t in range(1, 6):
+        assert_close(found[..., t, :], x[..., :t, :].mean(-2))
+
+
+@pytest.mark.parametrize("layer", [0, 1, 2])
+def test_a_part_that_is_off_hands_on_the_mean_of_its_own_earlier_outputs(small, layer):
+    usual = small.trace(IDS).blocks[layer]
+    for kind in ("attention", "feed_forward"):
+        off = Ablation(**{kind: frozenset({layer})}, mean=True)
+        assert torch.equal(
+            getattr(small.trace(IDS, off).blocks[layer], kind).out, earlier_mean(getattr(usual, kind).out)
+        )
+    mixed = small.trace(IDS, Ablation(heads=frozenset({(layer, 1)}), mean=True)).blocks[layer].attention.mixed
+    assert torch.equal(mixed[:, 1], earlier_mean(usual.attention.mixed)[:, 1])
+    assert torch.equal(mixed[:, 0], usual.attention.mixed[:, 0])
+
+
+def test_all_heads_off_by_their_mean_are_the_attention_off_by_its_mean_but_for_the_first_bias(small):
+    """The projection is linear, so that it hands on the mean of what it would have handed on."""
+    heads, whole = Ablation(heads=frozenset({(1, 0), (1, 1)}), mean=True), Ablation(frozenset({1}), mean=True)
+    by_head, at_once = (small.trace(IDS, off).blocks[1].attention.out[0] for off in (heads, whole))
+    assert_close(by_head[1:], at_once[1:])
+    assert_close(by_head[0], small.blocks[1].attention.out.bias)
+    assert not at_once[0].any()
+
+
+@pytest.mark.parametrize("ablation", [each for each in fixture.ABLATIONS if not each.averages], ids=fixture.shown)
+def test_the_mean_changes_nothing_unless_a_part_is_off(small, ablation):
+    mean = replace(ablation, mean=True)
+    parts = (ablation.attention, ablation.feed_forward, ablation.heads)
+    assert torch.equal(small(IDS, mean), small(IDS, ablation)) == (not any(parts)) == (not mean.averages)
+    assert mean.changes_nothing == ablation.changes_nothing == (ablation == NOTHING_OFF)
+
+
+def test_a_later_token_does_not_change_the_mean_of_earlier_ones(small):
+    ablation = Ablation(frozenset({0}), frozenset({1}), frozenset({(2, 0)}), mean=True)
+    assert_close(small(IDS[:, :4], ablation), small(IDS, ablation)[:, :4], rtol=0, atol=1e-12)
+
+
+def test_with_every_sublayer_off_by_its_mean_the_stream_still_moves(small):
+    trace = small.trace(IDS, replace(Ablation.all_sublayers(3), mean=True)).row(0)
+    assert torch.equal(trace.blocks[-1].after[0], trace.blocks[0].before[0])  # the first position has nothing before it
+    assert (trace.blocks[-1].after[1:] != trace.blocks[0].before[1:]).all()
+
+
 def test_a_forbidden_edge_has_weight_0_and_the_rest_of_its_row_shares_it(small):
     before, after = (
         small.trace(IDS, ablation).row(0).blocks[1].attention.weights
@@ -217,7 +270,7 @@ def test_words_come_in_one_order_and_once():
 
 
 def test_every_what_if_is_a_field_that_parses():
-    for name in WHAT_IFS:
+    for name in (*WHAT_IFS, "mean"):
         assert parse([name], 3, 2) == replace(NOTHING_OFF, **{name: True})
 
 

@@ -5,14 +5,14 @@ import torch
 from torch.testing import assert_close
 
 import fixture
-from playground.errors import CacheWithoutMask, ContextFull
+from playground.errors import CacheUnusable, ContextFull
 from playground.gpt.ablation import Ablation
 from playground.gpt.cache import KVCache
 
 IDS = torch.tensor([[1, 5, 2, 2, 9, 0, 7], [4, 4, 8, 10, 3, 6, 1]])
 
 
-@pytest.mark.parametrize("ablation", fixture.WITH_MASK, ids=fixture.shown)
+@pytest.mark.parametrize("ablation", fixture.CACHED, ids=fixture.shown)
 @pytest.mark.parametrize("pieces", [[7], [1] * 7, [3, 4], [4, 1, 2], [6, 1]], ids=str)
 def test_any_cut_gives_the_same_logits(small, ablation, pieces):
     cache = KVCache(small.config, 7, batch=2, dtype=torch.float64)
@@ -33,9 +33,25 @@ def test_O_COR_10_writing_with_a_cache_is_writing_without(fix_a):
         ids = ids + unread
 
 
-def test_a_cache_without_the_causal_mask_is_refused(small):
-    with pytest.raises(CacheWithoutMask):
-        small(IDS, Ablation(causal_mask=True), KVCache(small.config, 7, batch=2, dtype=torch.float64))
+UNCACHED = [
+    (Ablation(causal_mask=True), "causal_mask"),
+    (Ablation(attention=frozenset({1}), mean=True), "mean"),
+    (Ablation(heads=frozenset({(2, 1)}), mean=True, norms=True), "mean"),
+    (Ablation(feed_forward=frozenset({0}), causal_mask=True, mean=True), "causal_mask"),
+]
+
+
+@pytest.mark.parametrize(("ablation", "switch"), UNCACHED, ids=fixture.shown)
+def test_a_cache_that_holds_too_little_is_refused_by_the_name_of_the_switch(small, ablation, switch):
+    assert ablation.uncached == switch
+    with pytest.raises(CacheUnusable) as refused:
+        small(IDS, ablation, KVCache(small.config, 7, batch=2, dtype=torch.float64))
+    assert refused.value.values == {"switch": switch}
+
+
+def test_a_mean_that_replaces_nothing_needs_no_other_way_of_reading(small):
+    cache = KVCache(small.config, 7, batch=2, dtype=torch.float64)
+    assert_close(small(IDS, Ablation(mean=True), cache), small(IDS))
 
 
 def test_cached_tokens_count_towards_the_context(small):

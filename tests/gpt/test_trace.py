@@ -28,7 +28,7 @@ def test_looking_changes_nothing(small, ablation):
     assert_close(small.trace(IDS, ablation).logits, small(IDS, ablation), rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("ablation", fixture.WITH_MASK, ids=fixture.shown)
+@pytest.mark.parametrize("ablation", fixture.CACHED, ids=fixture.shown)
 def test_looking_changes_nothing_when_part_of_the_text_is_cached(small, ablation):
     seen, unseen = (KVCache(small.config, 7, batch=2, dtype=torch.float64) for _ in range(2))
     for piece in IDS.split([3, 4], 1):

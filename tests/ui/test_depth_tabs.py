@@ -105,6 +105,9 @@ def test_a_zeroed_layer_is_marked(runs):
     assert feed_forward.draw_neurons(off, 1)["off"]
     assert not feed_forward.draw_neurons(off, 0)["off"]
     assert say("en", "feed_forward.off") in feed_forward.draw_curve(off, 1).notes[0]
+    averaged = look(runs, feed_forward=frozenset({1}), mean=True)
+    assert feed_forward.draw_neurons(averaged, 1)["off"] == "off_mean"
+    assert say("en", "feed_forward.off_mean") in feed_forward.draw_curve(averaged, 1).notes[0]
 
 
 # The model tab.
@@ -153,6 +156,11 @@ def test_what_is_off_is_said_in_its_box():
     off = model_tab.switched(Ablation(frozenset({2, 0}), frozenset({1}), frozenset({(1, 3)}), *[True] * 5), "en")
     assert off["out"] == "zeroed in layers 0, 2"
     assert off["mixed"] == "zeroed heads (layer.head): 1.3"
+    averaged = model_tab.switched(Ablation(frozenset({0}), heads=frozenset({(1, 3)}), mean=True), "en")
+    assert averaged == {
+        "out": "mean of earlier positions in layers 0",
+        "mixed": "heads at the mean of earlier positions (layer.head): 1.3",
+    }
     boxes = {part.name for part in parts(PRESETS["tiny"])}
     assert off.keys() == {"out", "narrow", "mixed", "position_embedding", "scores", "weights", "norm_1", "norm_2",
                           "final_norm", "middle", "after"}  # fmt: skip

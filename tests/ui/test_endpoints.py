@@ -304,6 +304,21 @@ def test_ablate_says_what_the_library_says(ask):
     ]
 
 
+def test_the_word_mean_says_what_off_means(ask):
+    zeroed, averaged = (ask("/ablate", STORY, off=["feed_forward.2", *how]) for how in ([], ["mean"]))
+    after = run(STORY, off=["mean", "feed_forward.2"])
+    assert zeroed["kl_nats"] != averaged["kl_nats"]
+    assert averaged["kl_nats"] == pytest.approx(
+        float(kl_divergence(run(STORY).trace.logits[-1], after.trace.logits[-1])), rel=1e-5
+    )
+    assert ask("/ablate", STORY, off=["mean"])["kl_nats"] == 0
+    written = ask("/generate", STORY, off=["head.1.0", "mean"], max_new_tokens=4)
+    ids = written["prompt_ids"] + [token["id"] for token in written["tokens"]]
+    model = serving.server().models.get("storyteller")
+    logits = model.gpt(torch.tensor([ids]), Ablation(heads=frozenset({(1, 0)}), mean=True))[0]
+    assert logits[-5:-1].argmax(-1).tolist() == ids[-4:]
+
+
 def test_O_COR_07_the_norms_of_the_stream(ask):
     norms = ask("/ablate", HELLO, model=OWN)["stream_norms"]
     assert [norms[i] for i in (0, 2, 4, 6)] == pytest.approx([0.955503, 1.946435, 2.241941, 2.591585], abs=1e-5)

@@ -17,7 +17,7 @@ from playground.gpt.ablation import NOTHING_OFF, Ablation
 from playground.gpt.tokenizer import tokenizer
 from playground.models import Model
 from playground.runs import Request, Runs
-from playground.text import LANGUAGES
+from playground.text import LANGUAGES, say
 from playground.ui import attention, heads
 from playground.ui.session import Session
 from playground.ui.sweep import Swept, draw_sweep, measure
@@ -129,17 +129,17 @@ def test_the_overview_holds_every_head_of_every_layer(runs):
     assert sorted(sent["off"]) == [(0, 1), (2, 0), (2, 1)]
 
 
-def swept(runs, position=3):
+def swept(runs, position=3, mean=False):
     run = looking(runs).run
-    effects = tuple(sweep(run.model.gpt, run.trace, position, run.ids[position + 1]))
-    return Swept("fix_a", 0, run.ids[: position + 1], run.ids[position + 1], effects)
+    effects = tuple(sweep(run.model.gpt, run.trace, position, run.ids[position + 1], mean))
+    return Swept("fix_a", mean, 0, run.ids[: position + 1], run.ids[position + 1], effects)
 
 
 @pytest.mark.parametrize("how", ["kl", "logit_change"])
 @pytest.mark.parametrize("lang", LANGUAGES)
 def test_the_sweep_is_drawn_as_measured_whatever_is_off_now(runs, how, lang):
     found = swept(runs)
-    picture = draw_sweep(looking(runs, Ablation(heads=frozenset({(1, 0)})), lang), found, how)
+    picture = draw_sweep(looking(runs, Ablation(heads=frozenset({(1, 0)})), lang), (found,), how)
     values = decode(drawn(picture)["data"][0]["customdata"])
     assert values.ravel().tolist() == [getattr(effect, how) for effect in found.effects]
     switch = drawn(picture)["layout"]["meta"]["follow"]["switch"]
@@ -149,9 +149,25 @@ def test_the_sweep_is_drawn_as_measured_whatever_is_off_now(runs, how, lang):
 
 def test_a_sweep_of_another_text_is_not_shown(runs):
     found = swept(runs)
-    assert not draw_sweep(looking(runs, text="one two two two"), found, "kl").figure.data
-    assert not draw_sweep(looking(runs), None, "kl").figure.data
-    assert draw_sweep(looking(runs, text=TEXT + " two"), found, "kl").figure.data  # the same up to the position
+    assert not draw_sweep(looking(runs, text="one two two two"), (found,), "kl").figure.data
+    invited = draw_sweep(looking(runs), (), "kl")
+    assert not invited.figure.data
+    assert invited.notes == [say("en", "sweep.invite_zero")]  # of a figure without data the page shows the note alone
+    assert draw_sweep(looking(runs, text=TEXT + " two"), (found,), "kl").figure.data  # the same up to the position
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_the_sweep_shown_was_measured_by_what_off_means_now(runs, lang):
+    kept = (swept(runs), swept(runs, mean=True))
+    zeroed, averaged = (
+        draw_sweep(looking(runs, Ablation(norms=True, mean=mean), lang), kept, "kl") for mean in (False, True)
+    )
+    assert zeroed.notes != averaged.notes
+    for picture, found in ((zeroed, kept[0]), (averaged, kept[1])):
+        values = decode(drawn(picture)["data"][0]["customdata"])
+        assert values.ravel().tolist() == [effect.kl for effect in found.effects]
+    assert ("均值" if lang == "zh" else "mean") in averaged.figure.layout.title.text
+    assert not draw_sweep(looking(runs, Ablation(mean=True)), kept[:1], "kl").figure.data
 
 
 def measuring(runs, monkeypatch, session, at):
@@ -161,16 +177,25 @@ def measuring(runs, monkeypatch, session, at):
 
 def test_a_sweep_tells_how_far_it_is_and_ends_with_all_parts(runs, monkeypatch):
     session = Session(looking(runs, Ablation(norms=True)).request)
-    *told, (last, found) = measuring(runs, monkeypatch, session, 3)
+    *told, (last, (found,)) = measuring(runs, monkeypatch, session, 3)
     assert [progress["done"] for progress, _ in told] == list(range(1, 13))
     assert all(progress["running"] for progress, _ in told)
-    assert last == {"done": 12, "total": 12, "running": False}
+    assert last == {"done": 12, "total": 12, "mean": False, "running": False}
     assert found == swept(runs)  # with nothing off, whatever is off on the page
+
+
+def test_a_sweep_measures_by_what_off_means_for_the_switches_and_keeps_that_of_the_other_kind(runs, monkeypatch):
+    monkeypatch.setattr("playground.ui.sweep.OFTEN", -1)
+    session, other = Session(looking(runs, Ablation(mean=True)).request), swept(runs, 2)
+    *_, (_, kept) = measure(SimpleNamespace(runs=runs), session, 3, (other,))
+    assert kept == (other, swept(runs, mean=True))
+    *_, (_, again) = measure(SimpleNamespace(runs=runs), session, 2, kept)
+    assert again == (other, swept(runs, 2, mean=True))
 
 
 def test_after_the_last_token_the_likeliest_one_is_followed(runs, monkeypatch):
     run = looking(runs).run
-    *_, (_, found) = measuring(runs, monkeypatch, Session(looking(runs).request), 4)
+    *_, (_, (found,)) = measuring(runs, monkeypatch, Session(looking(runs).request), 4)
     assert found.token == int(run.trace.logits[-1].argmax())
 
 
@@ -180,7 +205,7 @@ def test_a_cancelled_sweep_measures_nothing_more(runs, monkeypatch):
     next(work)
     session.work = None
     ((last, _),) = work
-    assert last == {"done": 0, "total": 12, "running": False}
+    assert last == {"done": 0, "total": 12, "mean": False, "running": False}
 
 
 def test_a_second_sweep_ends_the_first(runs, monkeypatch):

@@ -116,5 +116,5 @@ def test_every_identity_and_every_reason_has_its_words(lang):
     said = under(lang, "proofs")
     assert {f"name_{name}" for name in proofs.FORMULAS} == {key for key in said if key.startswith("name_")}
     assert {key for key in said if key.startswith("unless_")} == {
-        f"unless_{switch}" for switch in ("causal_mask", "norms", "residuals", "sublayers")
+        f"unless_{switch}" for switch in ("causal_mask", "mean", "norms", "residuals", "sublayers")
     }
