@@ -11,7 +11,21 @@ from playground.models import Model, Models
 from playground.runs import Request, Run, Runs
 from playground.text import labels, say
 
-from . import api, attention, checks, compare, feed_forward, lens, model_tab, norms, proofs, report, residual, take_home
+from . import (
+    api,
+    attention,
+    checks,
+    compare,
+    feed_forward,
+    generation,
+    lens,
+    model_tab,
+    norms,
+    proofs,
+    report,
+    residual,
+    take_home,
+)
 from .answers import Answers, shape
 from .components import alert, bars, player, switches
 from .components import proofs as proof_badge
@@ -21,7 +35,7 @@ from .wiring import Part, Wiring
 
 PROMPT = "Once upon a time, there was a little fox"
 NEW_TOKENS = 20
-TABS = (attention, norms, feed_forward, residual, lens, model_tab)
+TABS = (attention, generation, norms, feed_forward, residual, lens, model_tab)
 PROGRESS = gr.Progress()
 FILES_KEPT = (600, 1800)  # seconds: how often to look for files that visitors took, and how old they may be
 
