@@ -18,6 +18,14 @@ from playground.runs import Request, Run
 from playground.text import labels, say
 
 TIMEOUT = 30_000  # milliseconds; two busy cores
+TABS = {  # every tab, and a figure of it
+    "attention": "attention-map",
+    "norms": "norm-by-token",
+    "feed_forward": "gelu-points",
+    "residual": "stream",
+    "lens": "lens-map",
+    "model": None,
+}
 PROMPT = "Once upon a time, there was a little fox"
 expect.set_options(timeout=TIMEOUT)
 
@@ -178,9 +186,16 @@ class Visitor:
         return self.find(f'#switches [data-word="{word}"]')
 
     def show_tab(self, name: str) -> None:
-        self.find(f"#tab-{name}-button").click()
-        first = {"attention": "attention-map", "norms": "norm-by-token", "residual": "stream"}[name]
-        self.drawn(first)
+        self.find(f"#tab-{name.replace('_', '-')}-button").click()
+        self.drawn(TABS[name])
+        if name == "model":
+            expect(self.find("#architecture .box").first).to_be_visible()
+
+    def unfold(self, section: str) -> None:
+        """Open a part of a tab that starts folded."""
+        head = self.find(f"#{section} .label-wrap").first
+        if "open" not in (head.get_attribute("class") or "").split():
+            head.click()
 
     def choose(self, radio: str, value: object) -> None:
         self.find(f'#{radio} label:has(input[value="{value}"])').click()
@@ -209,7 +224,7 @@ def model(name: str = "storyteller") -> Model:
 def run(prompt: str = PROMPT, made: tuple[int, ...] = (), off: tuple[str, ...] = (), name: str = "storyteller") -> Run:
     """The same, asked of the library."""
     config = model(name).config
-    ablation = parse(off, config.n_layers, config.n_heads)
+    ablation = parse(off, config.n_layers, config.n_heads, config.context_length)
     return serving.server().runs(Request(name, prompt, made, ablation))
 
 
