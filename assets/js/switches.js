@@ -15,6 +15,7 @@ playground.switches = (element, props, watch, flip) => {
   }
 
   function send(focus) {
+    playground.say('asked');
     flip({ off: [...off] });
     draw(focus);
   }
@@ -58,7 +59,7 @@ playground.switches = (element, props, watch, flip) => {
     const tools = el('div', { class: 'tools' },
       el('button', { type: 'button', class: 'pg-button zero-all', text: w.zero_all, onclick: () => { off = new Set(everything()); send('zero-all'); } }),
       el('button', { type: 'button', class: 'pg-button restore', text: w.restore, disabled: off.size === 0, onclick: () => { off = new Set(); send('restore'); } }));
-    root.replaceChildren(el('h3', { text: w.title }), grid, tools, ...edges(), whatIf, effect());
+    root.replaceChildren(el('h2', { text: w.title }), grid, tools, ...edges(), whatIf, effect());
     if (focus) root.querySelector(focus.startsWith('more.') ? `[data-more="${focus.slice(5)}"]` : `[data-word="${focus}"], .${CSS.escape(focus)}`)?.focus({ preventScroll: true });
   }
 

@@ -17,7 +17,7 @@ ASSETS = Path(__file__).parents[2] / "assets"
 PLOTLY_JS = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
 SCRIPTS = (
     *("playground", "heat", "player", "bars", "switches", "thumbs", "overview", "measures", "edges", "figure"),
-    *("sweep", "alert", "identity", "proofs", "neurons", "architecture"),
+    *("sweep", "alert", "identity", "proofs", "neurons", "architecture", "guide"),
 )
 SENTENCES = {  # script -> the file of texts that it shows
     "player": "player",
@@ -31,6 +31,9 @@ SENTENCES = {  # script -> the file of texts that it shows
     "proofs": "proofs",
     "neurons": "feed_forward",
     "architecture": "architecture",
+    "figure": "figure",
+    "alert": "alert",
+    "guide": "guide",
 }
 
 
@@ -135,6 +138,11 @@ def neurons() -> Any:
     return component("neurons", ("redraw",), template, elem_id="neurons")
 
 
+def guide() -> Any:
+    """The header's projector button and the tour of a first visit."""
+    return component("guide", (), '<div class="guide"></div>', elem_id="guide")
+
+
 def architecture() -> Any:
     """The network as a drawing, with the lines of code behind each box."""
     template = '<div class="architecture"></div>'
@@ -143,7 +151,7 @@ def architecture() -> Any:
 
 def figure(elem_id: str) -> Any:
     """A plotly figure that follows the position; events `pick`: a cell was clicked, `redraw`: see follow.py."""
-    template = '<div class="plot"></div><p class="note" aria-live="polite"></p>'
+    template = '<div class="plot" role="img"></div><p class="note" aria-live="polite"></p>'
     return component("figure", ("pick", "redraw"), template, Figure, elem_id=elem_id)
 
 

@@ -12,7 +12,7 @@ from playground.text import labels, say
 
 from . import api, attention, checks, feed_forward, lens, model_tab, norms, proofs, residual
 from .answers import Answers, Choice, shape
-from .components import alert, bars, player, switches
+from .components import alert, bars, guide, player, switches
 from .components import proofs as proof_badge
 from .html import Component
 from .session import Session
@@ -49,6 +49,7 @@ def build(models: Models, runs: Runs, model: str, lang: str) -> gr.Blocks:
             badge = proof_badge(proofs.proved(first, runs(first)))
             choices = [("中文", "zh"), ("English", "en")]
             language = gr.Radio(choices, value=lang, show_label=False, container=False, elem_id="language")
+            guide()
             theme = gr.Button("", size="sm", elem_id="theme", min_width=96)
         wiring = Wiring(runs, session, language, tab, alert())
         wiring.fitted(title, heading)

@@ -8,7 +8,7 @@ from typing import Any
 import gradio as gr
 
 from playground.analysis.sweep import Effect, parts, sweep
-from playground.figures.style import message
+from playground.figures.follow import nothing
 from playground.figures.sweep import SweepWords, sweep_map
 from playground.models import Model
 from playground.runs import Run
@@ -63,7 +63,7 @@ def measure(wiring: Wiring, session: Session, at: Any) -> Iterator[list[Any]]:
 def draw_sweep(look: Look, swept: Swept | None, how: str) -> Picture:
     lang, label = look.lang, look.run.model.tokenizer.label
     if swept is None or not swept.fits(look.run):
-        return Picture(message(say(lang, "sweep.invite")), [""])
+        return Picture(nothing(len(look.run.labels)), [say(lang, "sweep.invite")] * len(look.run.labels))
     token, chosen = label(swept.ids[-1]), label(swept.token)
     value = say(lang, "sweep.logit", token=chosen) if how == "logit_change" else say(lang, "sweep.kl")
     words = SweepWords(
