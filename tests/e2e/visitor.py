@@ -76,7 +76,8 @@ class Visitor:
         calm, idle, server = 0, 0, serving.server()
         while calm < 3 and idle < 60:  # frames; now and then the browser does not tell that a stream has ended
             self.page.evaluate("new Promise(requestAnimationFrame)")
-            calm = 0 if self.waiting else calm + 1
+            unproved = self.page.evaluate("!!document.querySelector('#proofs .badge.pending')")  # it asks in a moment
+            calm = 0 if self.waiting or unproved else calm + 1
             idle = idle + 1 if server.idle else 0
         self.waiting.clear()
 
