@@ -19,12 +19,15 @@ PYTHON = [ROOT / "app.py", *sorted((ROOT / "playground").rglob("*.py"))]
 SCRIPTS = sorted((ROOT / "assets" / "js").glob("*.js"))
 # Components whose sentences are sent whole, by `under`: the file of texts and the script that shows them.
 SENT_WHOLE = {
+    "alert": "alert",
     "architecture": "architecture",
     "attention": "thumbs",
     "bars": "bars",
     "beside": "beside",
     "edges": "edges",
     "feed_forward": "neurons",
+    "figure": "figure",
+    "guide": "guide",
     "measures": "measures",
     "overview": "overview",
     "player": "player",

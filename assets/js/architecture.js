@@ -43,7 +43,7 @@ playground.architecture = (element, props, watch) => {
   }
   const plus = (name) => el('div', { class: 'add' }, el('span', { class: 'plus', 'aria-hidden': 'true', text: '+' }), box(name));
   const sub = (kind, title, names, sum) => el('div', { class: `sub ${kind}${shown.off[sum] ? ' cut' : ''}`, role: 'group', 'aria-label': title },
-    el('h4', { text: title }), ...names.map(box), plus(sum));
+    el('h3', { text: title }), ...names.map(box), plus(sum));
 
   function drawing() {
     const w = words(), layers = shown.sizes.L;

@@ -33,7 +33,7 @@ playground.figure = (element, props, watch, pick, redraw) => {
       if (item.trace === undefined) put(figure.layout, item.target, item.values[position]);
       else put(figure.data[item.trace], item.attr, item.values[position]);
     }
-    if (note) note.textContent = notes ? notes[Math.min(index(), notes.length - 1)] ?? '' : '';
+    note.textContent = notes[Math.min(index(), notes.length - 1)] ?? '';
   }
 
   // A figure too heavy to hold every position is drawn anew at the selected one, once the steps pause; each position is
@@ -42,7 +42,18 @@ playground.figure = (element, props, watch, pick, redraw) => {
   function askForPosition() {
     clearTimeout(waiting);
     if (!follow?.redraw || follow.position === index() || asked === index()) return;
-    waiting = setTimeout(() => { if (root.offsetParent) { asked = index(); awaited = true; redraw({ at: state.at }); } }, 120);
+    waiting = setTimeout(() => { if (root.offsetParent) { asked = index(); wait(true); redraw({ at: state.at }); } }, 120);
+  }
+  // What is shown meanwhile is of another position, and looks so.
+  function wait(long) {
+    awaited = long;
+    element.classList.toggle('stale', long);
+  }
+
+  // Nothing has come yet: the tab was just opened.
+  function empty() {
+    const w = props.words[state.lang];
+    if (!figure) note.textContent = w.waiting;
   }
 
   // On a dark page every colour is exchanged for its partner before the figure is read.
@@ -54,6 +65,20 @@ playground.figure = (element, props, watch, pick, redraw) => {
     height = null;
     for (const item of follow?.pick ?? []) item.values = rows(item.values);
     delete figure.layout.meta;
+    if (document.documentElement.hasAttribute('data-projector')) enlarge(figure);
+  }
+
+  // For a projector everything that is measured in pixels grows: type, lines, marks, margins, the height.
+  const LARGE = 1.4;
+  const larger = () => (document.documentElement.hasAttribute('data-projector') ? LARGE : 1);
+  const PIXELS = { size: true, height: true, thickness: true, standoff: true, title_standoff: true, xpad: true, ypad: true, ticklen: true, xshift: true, yshift: true,
+    width: ['line'], l: ['margin', 'pad'], r: ['margin', 'pad'], t: ['margin', 'pad'], b: ['margin', 'pad'] };
+  function enlarge(part, inside = '') {
+    for (const [name, value] of Object.entries(part)) {
+      if (typeof value === 'number') {
+        if (PIXELS[name] === true || PIXELS[name]?.includes(inside)) part[name] = value * LARGE;
+      } else if (value && typeof value === 'object' && !value.bdata && name !== 'values') enlarge(value, name);
+    }
   }
 
   function ink() {
@@ -62,28 +87,28 @@ playground.figure = (element, props, watch, pick, redraw) => {
     const layout = figure.layout;
     Object.assign(layout, { paper_bgcolor: 'rgba(0,0,0,0)', plot_bgcolor: 'rgba(0,0,0,0)', uirevision: figure.data.length ? 'keep' : 'empty', autosize: true, width: undefined,
       font: { ...layout.font, color: colour('--pg-ink'), family: getComputedStyle(element).fontFamily },
-      hoverlabel: { ...layout.hoverlabel, bgcolor: colour('--pg-card'), bordercolor: colour('--pg-line'), font: { color: colour('--pg-ink') } } });
+      hoverlabel: { ...layout.hoverlabel, bgcolor: colour('--pg-card'), bordercolor: colour('--pg-line'), font: { color: colour('--pg-ink'), size: 13 * larger() } } });
     for (const name of Object.keys(layout)) {
       if (/^[xy]axis/.test(name)) Object.assign(layout[name], { gridcolor: colour('--pg-line'), zerolinecolor: colour('--pg-line'), linecolor: colour('--pg-line') });
     }
   }
 
   // A tall figure shrinks to the window as long as its rows stay readable; token axes show as many names as fit.
-  const ROW = 12.5, AROUND = 170;
+  const ROW = 12.5, AROUND = 170; // pixels, of the usual size
   function fit() {
     const { layout } = figure;
     const tokens = follow?.tokens ?? 0;
     height ??= layout.height ?? 420;
     const room = window.innerHeight - (element.getBoundingClientRect().top + window.scrollY) - 50;
-    layout.height = follow?.axes?.includes('y') ? Math.min(height, Math.max(room, AROUND + ROW * tokens)) : height;
+    layout.height = follow?.axes?.includes('y') ? Math.min(height, Math.max(room, (AROUND + ROW * tokens) * larger())) : height;
     root.style.height = `${layout.height}px`;
     write(tokens);
     for (const name of Object.keys(layout).filter((key) => /^[xy]axis/.test(key) && follow?.axes?.includes(key[0]))) {
       const axis = layout[name];
       if (!axis.tickvals || axis.showticklabels === false) continue;
       axis.all ??= { tickvals: axis.tickvals, ticktext: axis.ticktext };
-      const length = (name[0] === 'x' ? root.clientWidth : layout.height) - AROUND;
-      const keep = Math.max(1, Math.ceil((axis.all.tickvals.length * ROW) / Math.max(length, 60)));
+      const length = (name[0] === 'x' ? root.clientWidth : layout.height) - AROUND * larger();
+      const keep = Math.max(1, Math.ceil((axis.all.tickvals.length * ROW * larger()) / Math.max(length, 60)));
       for (const part of ['tickvals', 'ticktext']) axis[part] = axis.all[part].filter((_, i) => i % keep === 0);
     }
   }
@@ -95,7 +120,7 @@ playground.figure = (element, props, watch, pick, redraw) => {
     if (!written) return;
     const cells = figure.data[written.trace];
     template = cells.texttemplate || template;
-    cells.texttemplate = (root.clientWidth - AROUND) / tokens < written.width ? '' : template;
+    cells.texttemplate = (root.clientWidth - AROUND * larger()) / tokens < written.width * larger() ? '' : template;
   }
 
   // Where a page has a <base>, plotly writes the page's address into every reference to a gradient or a clip. Ours
@@ -117,6 +142,7 @@ playground.figure = (element, props, watch, pick, redraw) => {
     ink();
     fit();
     await locally(() => Plotly.react(root, figure.data, figure.layout, { responsive: true, displayModeBar: false }));
+    root.setAttribute('aria-label', root.querySelector('.gtitle')?.textContent ?? '');
     askForPosition();
     if (!root.bound) bind();
     place();
@@ -127,7 +153,7 @@ playground.figure = (element, props, watch, pick, redraw) => {
 
   function bind() {
     root.bound = true;
-    element.append(playground.save(root, playground.called(element), () => props.words[state.lang]));
+    element.append(playground.save(root, playground.called(element)));
     const token = (event) => (follow?.hover?.length ? Math.round(event.points[0][follow.hover[0]]) + (state.view?.start ?? 0) : NaN);
     root.on('plotly_hover', (event) => { const i = token(event); if (Number.isFinite(i)) playground.hover(i); });
     root.on('plotly_unhover', () => playground.hover(-1));
@@ -180,14 +206,17 @@ playground.figure = (element, props, watch, pick, redraw) => {
   }
 
   function take() {
-    if (!props.value) return;
+    if (!props.value) { empty(); return; }
     if (!awaited) asked = null; // a new figure, not the answer: it may be asked for any position
-    awaited = false;
+    wait(false);
     read();
     draw();
   }
   on('at', () => { if (!figure) return; if (follow?.pick?.length) draw(); else { followPosition(); place(); askForPosition(); } });
   on('hover', place);
+  on('language', empty);
+  on('size', take);
+  on('refused', () => wait(false));
   new MutationObserver(take).observe(document.body, { attributes: true, attributeFilter: ['class'] });
   // Its place changes with the window, and when a tab is opened again after the window changed behind it.
   let resized, width = 0;

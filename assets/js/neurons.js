@@ -17,8 +17,8 @@ playground.neurons = (element, props, watch, redraw) => {
   }
 
   function draw() {
-    if (!shown) return;
     const w = props.words[state.lang];
+    if (!shown) { root.querySelector('h3').textContent = w.waiting; return; }
     const at = state.at - shown.first;
     const rows = shown.rows[at];
     const title = rows ? fill(w.table_title, { token: shown.tokens[at], layer: shown.layer }) : w.waiting;

@@ -34,7 +34,8 @@ playground.player = (element, props, watch, need, branch, seen) => {
   pace.append(...SPEEDS.map((value) => el('option', { value, text: `${value}×`, selected: value === speed })));
   const where = el('span', { class: 'where', 'aria-live': 'polite' });
   const stopped = el('span', { class: 'stopped' });
-  bar.append(pace, where, stopped);
+  const slow = el('span', { class: 'slow', role: 'status' });
+  bar.append(pace, where, stopped, slow);
 
   const actions = {
     first() { halt(); playground.select(view.start); },
@@ -53,6 +54,7 @@ playground.player = (element, props, watch, need, branch, seen) => {
     if (view.stop || busy) return busy;
     busy = true;
     element.dataset.busy = '1';
+    playground.say('asked');
     need({ text: view.text, from: view.start + view.labels.length });
     return true;
   }
@@ -179,6 +181,22 @@ playground.player = (element, props, watch, need, branch, seen) => {
     element.dataset.at = state.at;
     label();
   }
+
+  // An answer that takes long is said to, once; what is shown meanwhile is the last one and pales.
+  const SLOW = 700; // milliseconds
+  let patience;
+  function answered() {
+    clearTimeout(patience);
+    slow.textContent = '';
+    delete document.documentElement.dataset.slow;
+  }
+  on('asked', () => {
+    answered();
+    patience = setTimeout(() => { slow.textContent = words().slow; document.documentElement.dataset.slow = '1'; }, SLOW);
+  });
+  document.addEventListener('click', (event) => { if (event.target.closest?.('#run')) playground.say('asked'); });
+  on('view', answered);
+  on('refused', answered);
 
   on('at', mark);
   on('language', () => { label(); if (view) { draw(null); mark(); } });

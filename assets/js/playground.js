@@ -46,6 +46,7 @@ window.playground = (() => {
     settled = true;
     document.documentElement.lang = state.lang === 'zh' ? 'zh-CN' : 'en'; // Gradio has put the browser's there
     remember();
+    say('settled');
   }
   function address() {
     const url = new URL(location.href);
@@ -63,6 +64,21 @@ window.playground = (() => {
       if (state.view && address() !== location.href) history.replaceState(history.state, '', address());
     }, 250);
   }
+
+  // Gradio asks through fetch. What gets no answer at all is told in our own words, until something gets one again.
+  const ask = window.fetch;
+  let lost = false;
+  window.fetch = async (...request) => {
+    const ours = String(request[0]?.url ?? request[0]).includes('gradio_api');
+    try {
+      const answer = await ask(...request);
+      if (ours && lost) say('lost', lost = false);
+      return answer;
+    } catch (error) {
+      if (ours && error.name !== 'AbortError') say('lost', lost = true);
+      throw error;
+    }
+  };
 
   // Storage is forbidden in some frames; the page does without.
   function keep(name, value) {
@@ -136,5 +152,5 @@ window.playground = (() => {
 
   const typing = (target) => target.closest?.('input, textarea, select, [contenteditable], [role=tab], [role=slider], [role=listbox], [role=radio]');
 
-  return { bus, state, say, on, select, hover, show, begin, setLanguage, language, look, address, settle, toggleDark, el, fill, number, read, know, given, called, typing };
+  return { bus, state, say, on, select, hover, show, begin, setLanguage, language, look, address, settle, toggleDark, el, fill, number, read, know, given, called, typing, keep, kept, arrived };
 })();

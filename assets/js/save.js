@@ -1,6 +1,7 @@
 // Every figure may be taken home: as a picture, or as the numbers it was drawn from.
-playground.save = (root, name, words) => {
+playground.save = (root, name) => {
   const { el, state } = playground;
+  const words = () => playground.given.save({}).words[state.lang];
   const FORMATS = ['png', 'svg', 'csv'];
 
   function download(href, file) {

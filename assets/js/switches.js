@@ -19,6 +19,7 @@ playground.switches = (element, props, watch, flip) => {
   }
 
   function send(focus) {
+    playground.say('asked');
     flip({ off: [...off] });
     draw(focus);
   }
@@ -77,7 +78,7 @@ playground.switches = (element, props, watch, flip) => {
     const tools = el('div', { class: 'tools' },
       el('button', { type: 'button', class: 'pg-button zero-all', text: w[`all_${now}`], onclick: () => { off = only(...everything()); send('zero-all'); } }),
       el('button', { type: 'button', class: 'pg-button restore', text: w.restore, disabled: off.size === only().size, onclick: () => { off = only(); send('restore'); } }));
-    root.replaceChildren(el('h3', { text: w.title }), kinds(), grid, tools, ...edges(), whatIf, effect());
+    root.replaceChildren(el('h2', { text: w.title }), kinds(), grid, tools, ...edges(), whatIf, effect());
     if (focus) root.querySelector(focus.startsWith('more.') ? `[data-more="${focus.slice(5)}"]` : `[data-word="${focus}"], .${CSS.escape(focus)}`)?.focus({ preventScroll: true });
   }
 

@@ -113,8 +113,3 @@ def attribution_heads(heads: ArrayLike, bias: ArrayLike, words: HeadWords, posit
     figure.update_yaxes(name_axis([*map(str, range(L))], words.layer) | {"range": None, "autorange": "reversed"})
     picks = [pick(0, "z", z), pick(0, "zmin", -bound), pick(0, "zmax", bound)]
     return follow(figure, position, tokens, picks=picks + title_picks(words.title))
-
-
-def nothing(tokens: int) -> go.Figure:
-    """A figure without data, for what cannot be drawn: the page then shows its sentences alone."""
-    return follow(quiet(go.Figure(), "", height=60), tokens - 1, tokens)

@@ -59,7 +59,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from plotly.utils import PlotlyJSONEncoder
 
-from .style import DARK, Title, literal
+from .style import DARK, Title, literal, quiet
 
 Axis = Literal["x", "y"]
 MOST_PICKED = 600_000  # bytes of a figure's picks; beyond, every step asks for a new figure instead
@@ -133,3 +133,8 @@ def follow(
     if switch is not None:
         told["switch"] = switch
     return figure.update_layout(meta={"follow": told, "dark": DARK})
+
+
+def nothing(tokens: int) -> go.Figure:
+    """A figure without data, for what cannot be drawn: the page then shows its sentences alone."""
+    return follow(quiet(go.Figure(), "", height=60), tokens - 1, tokens)

@@ -158,14 +158,6 @@ def quiet(figure: go.Figure, title: str, height: int, right: int = 8) -> go.Figu
     )  # fmt: skip
 
 
-def message(text: str) -> go.Figure:
-    """A figure that has nothing to draw and says why."""
-    figure = quiet(go.Figure(), literal(text), height=56)
-    figure.update_xaxes(visible=False)
-    figure.update_yaxes(visible=False)
-    return figure
-
-
 def crosses(figure: go.Figure, places: Sequence[tuple[int, int]]) -> None:
     """Red crosses over the (row, column) cells that are off; the cells under them still answer the mouse."""
     if places:

@@ -10,6 +10,7 @@ from playground.analysis.attribution import Attribution, attribute
 from playground.analysis.lens import next_tokens
 from playground.errors import PlaygroundError
 from playground.figures import attribution as pictures
+from playground.figures.follow import nothing
 from playground.models import Model
 from playground.runs import Run
 from playground.text import say, say_error
@@ -89,7 +90,7 @@ def share_out(look: Look, wanted: Tensor) -> Attribution | Picture:
         return attribute(look.run.model.gpt, wanted, look.request.ablation, look.run.trace)
     except PlaygroundError as error:
         tokens = len(look.run.labels)
-        return Picture(pictures.nothing(tokens), [say_error(look.lang, error)] * tokens)
+        return Picture(nothing(tokens), [say_error(look.lang, error)] * tokens)
 
 
 def heading(_: Model, lang: str) -> dict[str, Any]:

@@ -18,6 +18,7 @@ PLOTLY_JS = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
 SCRIPTS = (
     *("playground", "heat", "player", "bars", "switches", "thumbs", "overview", "measures", "edges", "figure"),
     *("sweep", "alert", "identity", "proofs", "neurons", "architecture", "beside", "twice", "save", "take_home"),
+    "guide",
 )
 SENTENCES = {  # script -> the file of texts that it shows
     "player": "player",
@@ -32,19 +33,14 @@ SENTENCES = {  # script -> the file of texts that it shows
     "neurons": "feed_forward",
     "architecture": "architecture",
     "beside": "beside",
-    "figure": "save",
+    "figure": "figure",
+    "save": "save",
     "take_home": "take_home",
+    "alert": "alert",
+    "guide": "guide",
 }
-ALONE = (
-    "alert",
-    "player",
-    "bars",
-    "switches",
-    "proofs",
-    "sweep",
-    "beside",
-    "take_home",
-)  # never shown twice, side by side
+# Never shown twice, side by side.
+ALONE = ("alert", "player", "bars", "switches", "proofs", "sweep", "beside", "take_home", "guide")
 
 
 def component(
@@ -166,6 +162,11 @@ def neurons() -> Any:
     return component("neurons", ("redraw",), template, elem_id="neurons")
 
 
+def guide() -> Any:
+    """The header's projector button and the tour of a first visit."""
+    return component("guide", (), '<div class="guide"></div>', elem_id="guide")
+
+
 def architecture() -> Any:
     """The network as a drawing, with the lines of code behind each box."""
     template = '<div class="architecture"></div>'
@@ -174,7 +175,7 @@ def architecture() -> Any:
 
 def figure(elem_id: str) -> Any:
     """A plotly figure that follows the position; events `pick`: a cell was clicked, `redraw`: see follow.py."""
-    template = '<div class="plot"></div><p class="note" aria-live="polite"></p>'
+    template = '<div class="plot" role="img"></div><p class="note" aria-live="polite"></p>'
     return component("figure", ("pick", "redraw"), template, Figure, elem_id=elem_id)
 
 

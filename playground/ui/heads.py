@@ -8,7 +8,7 @@ import torch
 
 from playground.analysis.heads import forbidden, head_measures, small
 from playground.analysis.unfold import Unfolded, unfold
-from playground.figures.style import message
+from playground.figures.follow import nothing
 from playground.figures.unfold import MOST_KEYS, UnfoldWords, unfolded
 from playground.text import say
 
@@ -64,8 +64,7 @@ def draw_stages(look: Look, layer: int, head: int, is_open: bool) -> Picture | N
         return None
     seen, labels, lang, off = see(look, layer, head), look.run.labels, look.lang, look.request.ablation
     if seen.is_mean:
-        choose = say(lang, "unfold.choose_head")
-        return Picture(message(choose), [choose])
+        return Picture(nothing(len(labels)), [say(lang, "unfold.choose_head")] * len(labels))
     stages = unfold(look.run.trace, look.run.model.gpt, off, seen.layer, seen.head)
     named = {name: say(lang, f"unfold.{name}") for name in ("key", *STAGES) if name != "scaled"}
     width = look.run.model.config.head_dim

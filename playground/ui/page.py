@@ -27,7 +27,7 @@ from . import (
     take_home,
 )
 from .answers import Answers, shape
-from .components import alert, bars, player, switches
+from .components import alert, bars, guide, player, switches
 from .components import proofs as proof_badge
 from .html import Component
 from .session import Choice, Session
@@ -65,6 +65,7 @@ def build(models: Models, runs: Runs, model: str, lang: str) -> gr.Blocks:
             badge = proof_badge(proofs.proved(first, runs(first)))
             choices = [("中文", "zh"), ("English", "en")]
             language = gr.Radio(choices, value=lang, show_label=False, container=False, elem_id="language")
+            guide()
             theme = gr.Button("", size="sm", elem_id="theme", min_width=96)
         wiring = Wiring(runs, session, language, tab, alert(), compare.comparison(answers))
         wiring.fitted(title, heading)

@@ -1,8 +1,8 @@
 """The section of the residual tab that shows how far the switches reach."""
 
 from playground.analysis.reach import reach, relative_changes
+from playground.figures.follow import nothing
 from playground.figures.reach import ReachWords, reach_map
-from playground.figures.style import message
 from playground.text import say
 
 from .components import figure
@@ -16,8 +16,7 @@ def draw_reach(look: Look, is_open: bool) -> Picture | None:
         return None
     lang, labels, config = look.lang, look.run.labels, look.run.model.config
     if not look.is_ablated:
-        nothing = say(lang, "reach.nothing")
-        return Picture(message(nothing), [nothing])
+        return Picture(nothing(len(labels)), [say(lang, "reach.nothing")] * len(labels))
     changes = relative_changes(look.run.trace, look.base.trace)
     within = reach(look.request.ablation, config, len(labels))
     names = places(look)

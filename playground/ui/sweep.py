@@ -8,7 +8,7 @@ from typing import Any
 import gradio as gr
 
 from playground.analysis.sweep import Effect, parts, sweep
-from playground.figures.style import message
+from playground.figures.follow import nothing
 from playground.figures.sweep import SweepWords, sweep_map
 from playground.models import Model
 from playground.text import labels, say
@@ -76,8 +76,7 @@ def draw_sweep(look: Look, kept: Sequence[Swept], how: str) -> Picture:
     kind = "mean" if look.request.ablation.mean else "zero"
     swept = next((each for each in kept if each.fits(look)), None)
     if swept is None:
-        invitation = say(lang, f"sweep.invite_{kind}")
-        return Picture(message(invitation), [invitation])
+        return Picture(nothing(len(look.run.labels)), [say(lang, f"sweep.invite_{kind}")] * len(look.run.labels))
     token, chosen = label(swept.ids[-1]), label(swept.token)
     value = say(lang, "sweep.logit", token=chosen) if how == "logit_change" else say(lang, "sweep.kl")
     words = SweepWords(

@@ -40,9 +40,11 @@ Visit = Callable[..., Visitor]
 def arrival(chromium: Browser, visitors: list[Visitor]) -> Visit:
     url = serving.server().url
 
-    def arrive(lang="en", query="", width=1280, height=900, in_address=True, **context) -> Visitor:
+    def arrive(lang="en", query="", width=1280, height=900, in_address=True, toured=True, **context) -> Visitor:
         settings = {"locale": "en-US", "reduced_motion": "reduce", "viewport": {"width": width, "height": height}}
         visitor = Visitor(chromium.new_context(**settings | context), url, lang)
+        if toured:  # as somebody who has been here before
+            visitor.context.add_init_script("localStorage.setItem('playground-tour', 'done')")
         visitors.append(visitor)
         visitor.open(query, in_address)
         return visitor

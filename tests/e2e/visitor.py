@@ -18,6 +18,14 @@ from playground.runs import Request, Run
 from playground.text import labels, say
 
 TIMEOUT = 30_000  # milliseconds; two busy cores
+TABS = {  # every tab, and a figure of it
+    "attention": "attention-map",
+    "norms": "norm-by-token",
+    "feed_forward": "gelu-points",
+    "residual": "stream",
+    "lens": "lens-map",
+    "model": None,
+}
 PROMPT = "Once upon a time, there was a little fox"
 expect.set_options(timeout=TIMEOUT)
 
@@ -68,7 +76,8 @@ class Visitor:
         calm, idle, server = 0, 0, serving.server()
         while calm < 3 and idle < 60:  # frames; now and then the browser does not tell that a stream has ended
             self.page.evaluate("new Promise(requestAnimationFrame)")
-            calm = 0 if self.waiting else calm + 1
+            unproved = self.page.evaluate("!!document.querySelector('#proofs .badge.pending')")  # it asks in a moment
+            calm = 0 if self.waiting or unproved else calm + 1
             idle = idle + 1 if server.idle else 0
         self.waiting.clear()
 
@@ -178,9 +187,16 @@ class Visitor:
         return self.find(f'#switches [data-word="{word}"]')
 
     def show_tab(self, name: str) -> None:
-        self.find(f"#tab-{name}-button").click()
-        first = {"attention": "attention-map", "norms": "norm-by-token", "residual": "stream"}[name]
-        self.drawn(first)
+        self.find(f"#tab-{name.replace('_', '-')}-button").click()
+        self.drawn(TABS[name])
+        if name == "model":
+            expect(self.find("#architecture .box").first).to_be_visible()
+
+    def unfold(self, section: str) -> None:
+        """Open a part of a tab that starts folded."""
+        head = self.find(f"#{section} .label-wrap").first
+        if "open" not in (head.get_attribute("class") or "").split():
+            head.click()
 
     def choose(self, radio: str, value: object) -> None:
         self.find(f'#{radio} label:has(input[value="{value}"])').click()

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from figures.page import numbers, picked, received
-from playground.figures.attribution import HeadWords, SumWords, attribution_heads, attribution_sum, nothing
+from figures.page import numbers, picked
+from playground.figures.attribution import HeadWords, SumWords, attribution_heads, attribution_sum
 from playground.figures.style import ACCENT, ATTENTION, FEED_FORWARD, NORM, RESIDUAL
 
 SUM = SumWords(["one", "two", "three"], "part", "logit", "sum")
@@ -62,12 +62,6 @@ def test_a_cell_is_a_head_and_the_last_column_the_bias(position: int) -> None:
 def test_where_every_part_is_0_there_is_still_a_scale() -> None:
     (heat,) = attribution_heads(np.zeros((2, 3, 1)), np.zeros((2, 1)), HEADS, 0).data
     assert heat.zmax > 0 > heat.zmin
-
-
-def test_nothing_has_no_data_and_tells_the_page_its_positions() -> None:
-    seen = received(nothing(3))
-    assert seen["data"] == []
-    assert seen["layout"]["meta"]["follow"]["tokens"] == 3
 
 
 def test_what_does_not_fit_is_refused() -> None:

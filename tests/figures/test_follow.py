@@ -6,7 +6,7 @@ import pytest
 
 from figures.page import causal_weights, decode, numbers, received
 from playground.figures.attention import AttentionWords, attention_map
-from playground.figures.follow import MOST_PICKED, as_json, follow, pick, pick_layout, title_picks, weight
+from playground.figures.follow import MOST_PICKED, as_json, follow, nothing, pick, pick_layout, title_picks, weight
 from playground.figures.norms import OverviewWords, norms_overview
 from playground.figures.style import DARK
 
@@ -88,3 +88,9 @@ def test_an_overview_of_gpt2_at_64_tokens_weighs_at_most_60_kilobytes() -> None:
 def test_what_the_page_receives_is_what_plotly_would_write() -> None:
     figure = attention_map(causal_weights(9), list("你好<>&/abc"), AttentionWords("标题", "q", "k", "w"), 4)
     assert go.Figure(received(figure)).to_json() == go.Figure(figure).to_json()
+
+
+def test_nothing_has_no_data_and_tells_the_page_its_positions() -> None:
+    figure = nothing(3)
+    assert received(figure)["data"] == []
+    assert follow_of(figure)["tokens"] == 3

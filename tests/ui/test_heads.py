@@ -104,7 +104,7 @@ def test_what_is_folded_is_not_drawn(runs):
 def test_the_mean_has_no_stages(runs):
     picture = heads.draw_stages(looking(runs), 1, MEAN, True)
     assert not picture.figure.data
-    assert "choose a head" in picture.figure.layout.title.text
+    assert all("choose a head" in note for note in picture.notes)
 
 
 def test_the_measures_are_those_of_the_heads_and_of_their_mean(runs):

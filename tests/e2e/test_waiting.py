@@ -1,0 +1,68 @@
+"""What is not there yet, takes long or never comes is said in the visitor's language."""
+
+from threading import Event
+
+from playwright.sync_api import expect
+
+from playground.ui import answers, residual
+from playground.ui.answers import Answers
+
+MOVING = """[...document.querySelectorAll('*')].some((element) => {
+  const style = getComputedStyle(element), takes = (time) => time.split(',').some((each) => parseFloat(each) > 0);
+  return (style.animationName !== 'none' && takes(style.animationDuration))
+    || (style.transitionProperty !== 'none' && takes(style.transitionDuration)); })"""
+
+
+def test_a_server_that_is_gone_is_one_sentence_and_the_page_comes_back_with_it(visit):
+    visitor = visit("zh", "n=2&off=attention.3")
+    visitor.context.set_offline(True)
+    visitor.switch("attention.0").click()
+    expect(visitor.alert).to_have_text(visitor.say("alert.lost"))
+    expect(visitor.find(".toast-wrap")).to_be_hidden()
+    expect(visitor.switch("attention.0")).to_have_attribute("aria-pressed", "false")  # as what is on screen
+    visitor.press("ArrowRight")  # what is known is still there
+    visitor.at(10)
+    visitor.address_says(at=10)
+    visitor.context.set_offline(False)
+    expect(visitor.alert).to_be_empty()
+    visitor.settle()
+    visitor.at(10)
+    expect(visitor.switch("attention.3")).to_have_attribute("aria-pressed", "true")
+    visitor.errors.clear()  # the browser's own words about the requests that failed
+
+
+def test_an_answer_that_takes_long_is_said_to_and_what_is_shown_pales(home, monkeypatch):
+    gate = Event()
+    usual = Answers.flip
+
+    def held(self, *asked):
+        gate.wait(20)
+        return usual(self, *asked)
+
+    monkeypatch.setattr(answers.Answers, "flip", held)
+    home.switch("feed_forward.1").click()
+    expect(home.find("#player .slow")).to_have_text(home.say("player.slow"))
+    expect(home.find("#attention-map .plot")).to_have_css("opacity", "0.45")
+    gate.set()
+    expect(home.find("#player .slow")).to_be_empty()
+    expect(home.find("#attention-map .plot")).to_have_css("opacity", "1")
+    home.find("#switches .restore").click()
+    expect(home.find("#switches .sw.off")).to_have_count(0)
+
+
+def test_a_tab_that_is_still_being_drawn_says_so(visit, monkeypatch):
+    visitor = visit("zh", "n=2")
+    gate = Event()
+    usual = residual.stream_norms
+
+    def held(*asked):
+        gate.wait(20)
+        return usual(*asked)
+
+    monkeypatch.setattr(residual, "stream_norms", held)
+    visitor.find("#tab-residual-button").click()
+    expect(visitor.find("#stream .note")).to_have_text(visitor.say("figure.waiting"))
+    gate.set()
+    visitor.drawn("stream")
+    expect(visitor.find("#stream .note")).not_to_have_text(visitor.say("figure.waiting"))
+    assert not visitor.page.evaluate(MOVING)  # motion is reduced
