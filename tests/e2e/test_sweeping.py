@@ -21,7 +21,7 @@ def test_a_sweep_can_be_cancelled_before_it_has_shown_anything(home, monkeypatch
 
     monkeypatch.setattr(tab, "sweep", held)
     home.show_tab("residual")
-    expect(home.find("#sweep-map .note")).to_have_text(home.say("sweep.invite"))
+    expect(home.find("#sweep-map .note")).to_have_text(home.say("sweep.invite_zero"))
     home.find("#sweep .start").click()
     expect(home.find("#sweep .note")).to_have_text(home.say("sweep.progress", done=1, total=48))
     expect(home.find("#sweep progress")).to_have_attribute("value", "1")
@@ -31,7 +31,7 @@ def test_a_sweep_can_be_cancelled_before_it_has_shown_anything(home, monkeypatch
     expect(home.find("#sweep .start")).to_be_enabled()
     expect(home.find("#sweep progress")).to_be_hidden()
     home.quiet()
-    expect(home.find("#sweep-map .note")).to_have_text(home.say("sweep.invite"))
+    expect(home.find("#sweep-map .note")).to_have_text(home.say("sweep.invite_zero"))
 
 
 def test_a_finished_sweep_holds_every_effect_and_its_cells_are_switches(home):
@@ -39,7 +39,7 @@ def test_a_finished_sweep_holds_every_effect_and_its_cells_are_switches(home):
     home.show_tab("residual")
     home.find("#sweep .start").click()
     expect(home.find("#sweep .note")).to_have_text(home.say("sweep.finished", total=48))
-    home.wait_title("sweep-map", home.say("sweep.title", token=run.labels[9], value=home.say("sweep.kl")))
+    home.wait_title("sweep-map", home.say("sweep.title_zero", token=run.labels[9], value=home.say("sweep.kl")))
     effects = {effect.word: effect for effect in sweep(run.model.gpt, run.trace, 9, run.ids[10])}
     columns = ["attention.{}", "feed_forward.{}", *(f"head.{{}}.{head}" for head in range(6))]
     words = [[column.format(layer) for column in columns] for layer in range(6)]

@@ -20,6 +20,7 @@ from playground.text import labels, say
 TIMEOUT = 30_000  # milliseconds; two busy cores
 TABS = {  # every tab, and a figure of it
     "attention": "attention-map",
+    "generation": "sureness",
     "norms": "norm-by-token",
     "feed_forward": "gelu-points",
     "residual": "stream",

@@ -152,7 +152,9 @@ def test_a_sweep_of_another_text_is_not_shown(runs):
     assert not draw_sweep(looking(runs, text="one two two two"), (found,), "kl").figure.data
     invited = draw_sweep(looking(runs), (), "kl")
     assert not invited.figure.data
-    assert invited.notes == [say("en", "sweep.invite_zero")]  # of a figure without data the page shows the note alone
+    assert set(invited.notes) == {
+        say("en", "sweep.invite_zero")
+    }  # of a figure without data the page shows the note alone
     assert draw_sweep(looking(runs, text=TEXT + " two"), (found,), "kl").figure.data  # the same up to the position
 
 
