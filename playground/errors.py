@@ -5,8 +5,9 @@ PlaygroundError
 │   ├── PromptEmpty, PromptTooLong, ContextFull, MemoryLimit
 │   ├── OutOfRange, NotAChoice, NotANumber, UnknownSwitch, UnknownEdge, UnknownToken, TooManySwitches
 │   └── CacheUnusable, NothingToSee, NotFinite, AttributionWithoutResiduals
+├── PortTaken             somebody else serves at that port
 └── ModelError            something about a model's files or where they come from
-    ├── ModelMissing, ModelOffline, ModelTooLarge, DownloadFailed
+    ├── FolderMissing, ModelMissing, ModelOffline, ModelTooLarge, DownloadFailed
     ├── ConfigUnreadable, ConfigValue, HeadsDoNotDivide, FlagUnsupported, VocabularyUnsupported
     └── FileIncomplete, TensorMissing, TensorUnexpected, TensorMisshapen, TensorNotFinite, TensorDtype
 """
@@ -29,6 +30,9 @@ class PlaygroundError(ValueError):
 
 
 class InputError(PlaygroundError): ...
+
+
+class PortTaken(PlaygroundError): ...
 
 
 class ModelError(PlaygroundError): ...
@@ -77,6 +81,9 @@ class NotFinite(InputError): ...
 
 
 class TooManySwitches(InputError): ...
+
+
+class FolderMissing(ModelError): ...
 
 
 class ModelMissing(ModelError): ...

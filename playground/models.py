@@ -11,7 +11,15 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from playground.errors import DownloadFailed, FileIncomplete, ModelMissing, ModelOffline, ModelTooLarge, NotAChoice
+from playground.errors import (
+    DownloadFailed,
+    FileIncomplete,
+    FolderMissing,
+    ModelMissing,
+    ModelOffline,
+    ModelTooLarge,
+    NotAChoice,
+)
 from playground.gpt.checkpoints import load, read_config
 from playground.gpt.config import PRESETS, GPTConfig
 from playground.gpt.model import GPTModel
@@ -100,7 +108,7 @@ class Models:
         if name == "storyteller":
             folder = BUNDLED / name
         elif self._own and name == self.own_name:
-            folder = Path(self._own) if Path(self._own).is_dir() else from_hub(self._own, progress)
+            folder = Path(self._own) if Path(self._own).is_dir() else own_from_hub(self._own, progress)
         else:
             check_memory(name, PRESETS.get(name))
             folder = from_hub(HUB[name], progress)
@@ -114,6 +122,14 @@ def own_name(own: str | None) -> str:
     return f"own {name}" if name in (*OURS, *HUB) else name
 
 
+def own_from_hub(name: str, progress: Progress | None) -> Path:
+    """An operator's model that is no folder here. Raises: FolderMissing when the hub has it neither; ModelError"""
+    try:
+        return from_hub(name, progress)
+    except (ModelOffline, ModelMissing) as error:
+        raise FolderMissing(name=name) from error
+
+
 def check_memory(name: str, config: GPTConfig | None) -> None:
     """Refuse a model before it is loaded, or even fetched, when it cannot fit. Raises: ModelTooLarge"""
     free = free_memory()
@@ -122,7 +138,7 @@ def check_memory(name: str, config: GPTConfig | None) -> None:
 
 
 def free_memory() -> int | None:
-    """Units: bytes; None where the system does not tell."""
+    """Memory that may still be used; None where the system does not tell. Units: bytes"""
     try:
         found = re.search(r"MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text())
     except OSError:

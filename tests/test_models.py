@@ -18,9 +18,9 @@ from huggingface_hub import constants
 import fake_hub
 from playground import models as module
 from playground.errors import (
-    ConfigUnreadable,
     DownloadFailed,
     FileIncomplete,
+    FolderMissing,
     ModelMissing,
     ModelOffline,
     ModelTooLarge,
@@ -369,8 +369,9 @@ def test_no_second_copy_of_a_model_that_was_dropped():
     assert dropped() is None
 
 
-@pytest.mark.parametrize("nowhere", ["no/such/folder", "/nowhere/x", "does not exist", ".."])
-def test_a_folder_that_is_not_there_is_a_model_that_is_missing(nowhere):
+@pytest.mark.parametrize("nowhere", ["no/such/folder", "/nowhere/x", "does not exist", "my_model"])
+def test_a_folder_that_is_not_there_is_said_to_be_missing(nowhere):
     models = Models(own=nowhere)
-    with pytest.raises((ModelMissing, ConfigUnreadable)):
+    with pytest.raises(FolderMissing) as refused:
         models.get(models.names[0])
+    assert nowhere in say_error("en", refused.value)

@@ -1,6 +1,6 @@
 // A plotly figure that follows the selected position and the theme, updated in place by Plotly.react.
 // What it may follow is described in playground/figures/follow.py.
-playground.figure = (element, props, watch, pick, redraw) => {
+playground.figure = (element, props, watch, redraw) => {
   const { el, state, on } = playground;
   const root = element.querySelector('.plot');
   const note = element.querySelector('.note');
@@ -162,7 +162,6 @@ playground.figure = (element, props, watch, pick, redraw) => {
       if (Number.isFinite(i)) playground.select(i);
       const word = switched(event.points[0]);
       if (word) playground.say('switch', { toggle: [word] });
-      pick({ x: event.points[0].x, y: event.points[0].y });
     });
     root.on('plotly_afterplot', place);
   }

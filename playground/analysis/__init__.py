@@ -17,6 +17,9 @@ class Moments:
     std: Tensor
 
 
+STAGES = ("before", "normalised", "after")  # of a LayerNorm
+
+
 @dataclass(frozen=True, slots=True)
 class NormStatistics:
     """One LayerNorm: its input, that input with mean 0 and variance 1, and after scale and shift."""
@@ -29,7 +32,7 @@ class NormStatistics:
 
 
 def moments(x: Tensor) -> Moments:
-    """Shapes: x (T, C)"""
+    """Mean and standard deviation of each token's vector. Shapes: x (T, C) -> (T,) each"""
     return Moments(x.mean(-1), x.var(-1, correction=0).sqrt())
 
 
@@ -120,7 +123,12 @@ class HeadScores:
 
 
 def head_scores(weights: Tensor) -> HeadScores:
-    """Shapes: weights (H, T, T); a text of one token has no previous and no first to look back at: 0."""
+    """How much each head looks at the token before, at the first and at itself, on average.
+
+    A text of one token has no previous and no first to look back at: 0.
+
+    Shapes: weights (H, T, T) -> (H,) each
+    """
     if weights.size(-1) == 1:
         zero = weights.new_zeros(weights.size(0))
         return HeadScores(zero, zero, weights[:, 0, 0])

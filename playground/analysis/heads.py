@@ -14,7 +14,7 @@ from . import head_scores
 
 @dataclass(frozen=True, slots=True)
 class HeadMeasures:
-    """Shapes: (H,) each. Units: entropy in nats, the others are shares of the weight, 0 to 1."""
+    """Heads in numbers. Shapes: (H,) each. Units: entropy in nats, the others are shares of the weight, 0 to 1."""
 
     entropy: Tensor  # mean over the queries that have a choice: all but the first
     previous: Tensor  # on the token just before
@@ -23,7 +23,7 @@ class HeadMeasures:
 
 
 def head_measures(weights: Tensor, ids: Sequence[int]) -> HeadMeasures:
-    """Shapes: weights (H, T, T), T ids"""
+    """Each head in four numbers. Shapes: weights (H, T, T), T ids"""
     spread, scores = entropy(weights), head_scores(weights)
     choosing = spread[:, 1:] if spread.size(1) > 1 else spread
     return HeadMeasures(choosing.mean(1), scores.previous, scores.first, induction(weights, ids))

@@ -25,7 +25,7 @@ class Unfolded:
 
 
 def unfold(trace: Trace, model: GPTModel, ablation: Ablation, layer: int, head: int) -> Unfolded:
-    """Shapes: trace of one text (no B axis)"""
+    """One head, from q·k to what it writes, stage by stage. Shapes: trace of one text (no B axis)"""
     attention = trace.blocks[layer].attention
     scores, weights = attention.scores[head], attention.weights[head]
     seen = visible(ablation, layer, head, scores.size(0))

@@ -3,6 +3,8 @@
 import torch
 from torch import Tensor
 
+from playground.errors import ContextFull
+
 from .config import GPTConfig
 
 
@@ -26,8 +28,11 @@ class KVCache:
         """Write keys and values of new tokens after the held ones and return all of them.
 
         Shapes: k, v (B, H, T, D) -> (B, H, S, D) each
+        Raises: ContextFull when there is no room for them
         """
         end = self.length + k.size(2)
+        if end > self.capacity:
+            raise ContextFull(tokens=end, limit=self.capacity)
         keys, values = self._store[layer, :, :, :, :end]
         keys[:, :, self.length :], values[:, :, self.length :] = k, v
         return keys, values

@@ -32,7 +32,7 @@ class Recipe:
 
 @dataclass(frozen=True, slots=True)
 class TrainStep:
-    """Units: loss in nats per token, before this step's update."""
+    """One step of training. Units: loss in nats per token, before this step's update."""
 
     step: int  # from 1
     loss: Tensor  # (); a tensor, so that nobody waits for the device who does not look

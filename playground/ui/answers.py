@@ -26,7 +26,7 @@ class Answers:
         self.models, self.runs = models, runs
 
     def choice(self, model: str, how: Any, temperature: Any, top_k: Any, top_p: Any, seed: Any) -> Choice:
-        """Raises: InputError"""
+        """What the sampling controls say. Raises: InputError"""
         if how == "greedy":
             return Choice()
         vocab_size = self.models.get(model).config.vocab_size

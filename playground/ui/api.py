@@ -6,7 +6,7 @@ from typing import Any
 
 import gradio as gr
 
-from playground.analysis import kl_divergence, norm_statistics, residual_difference, stream_norms, top_tokens
+from playground.analysis import STAGES, kl_divergence, norm_statistics, residual_difference, stream_norms, top_tokens
 from playground.errors import PlaygroundError
 from playground.gpt.generate import generate
 from playground.models import Model
@@ -99,9 +99,6 @@ class Endpoints:
             "residual_difference": residual_difference(after.trace),
             "stream_norms": stream_norms(after.trace)[:, -1].tolist(),
         }
-
-
-STAGES = ("before", "normalised", "after")
 
 
 def moments(found: Any) -> Json:

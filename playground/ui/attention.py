@@ -9,16 +9,15 @@ import torch
 from playground.analysis import head_scores
 from playground.analysis.heads import entropy, forbidden, hide_first
 from playground.figures.attention import AttentionWords, attention_map
-from playground.models import Model
 from playground.runs import Run
-from playground.text import labels, say
+from playground.text import say
 
 from . import checks, heads
 from .components import edges, figure, measures, overview, thumbs
 from .heads import Seen, see
 from .html import Picture
 from .session import Session
-from .wiring import Look, Part, Wiring, explanation
+from .wiring import Look, Part, Wiring, explanation, layers
 
 TAB = "attention"
 COUNTS = {"layer": lambda model: model.config.n_layers, "head": lambda model: model.config.n_heads + 1}
@@ -91,11 +90,6 @@ def draw_thumbs(look: Look, layer: int, head: int) -> dict[str, Any]:
     }
 
 
-def layers(model: Model, lang: str) -> dict[str, Any]:
-    choices = [(str(layer), layer) for layer in range(model.config.n_layers)]
-    return {**labels(lang, "attention.layer"), "choices": choices}
-
-
 def most_telling(run: Run) -> tuple[int, int]:
     """The (layer, head) to open on: the one that puts most of its weight on the previous token."""
     shares = torch.stack([head_scores(block.attention.weights).previous for block in run.trace.blocks])
@@ -110,7 +104,7 @@ def build(wiring: Wiring, first: Run) -> Part:
         head = gr.State(first_head)
         with gr.Row(elem_classes="beside"):
             radio = gr.Radio(layers(first.model, "en")["choices"], value=first_layer, elem_id="layer")
-            layer = wiring.fitted(radio, layers)
+            layer = wiring.fitted(radio, layers("attention.layer"))
             box = gr.Checkbox(False, container=False, elem_id="hide-first")
             hide = wiring.worded(box, "attention.hide_first")
         with gr.Row(elem_classes="beside"):

@@ -174,9 +174,9 @@ def architecture() -> Any:
 
 
 def figure(elem_id: str) -> Any:
-    """A plotly figure that follows the position; events `pick`: a cell was clicked, `redraw`: see follow.py."""
+    """A plotly figure that follows the position; event `redraw`: see follow.py."""
     template = '<div class="plot" role="img"></div><p class="note" aria-live="polite"></p>'
-    return component("figure", ("pick", "redraw"), template, Figure, elem_id=elem_id)
+    return component("figure", ("redraw",), template, Figure, elem_id=elem_id)
 
 
 def head(lang: str, fixed: bool) -> str:

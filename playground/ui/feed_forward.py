@@ -11,13 +11,12 @@ from playground.analysis.neurons import gelu_curve, promoted, share_on, stronges
 from playground.figures import feed_forward as pictures
 from playground.gpt.model import FeedForward
 from playground.gpt.trace import FeedForwardTrace
-from playground.models import Model
 from playground.runs import Run
-from playground.text import labels, say
+from playground.text import say
 
 from .components import figure, neurons
 from .html import Picture
-from .wiring import Look, Part, Wiring, explanation
+from .wiring import Look, Part, Wiring, explanation, layers
 
 TAB = "feed_forward"
 STRONGEST = 8
@@ -119,15 +118,12 @@ def draw_neurons(look: Look, layer: int) -> dict[str, Any]:
     }
 
 
-def layers(model: Model, lang: str) -> dict[str, Any]:
-    choices = [(str(layer), layer) for layer in range(model.config.n_layers)]
-    return {**labels(lang, "feed_forward.which"), "choices": choices}
-
-
 def build(wiring: Wiring, _: Run) -> Part:
     tab: gr.Tab = wiring.worded(gr.Tab(id=TAB, elem_id="tab-feed-forward"), "feed_forward.tab")
     with tab:
-        layer = wiring.fitted(gr.Radio([("0", 0)], value=0, elem_id="ff-layer", elem_classes="choices"), layers)
+        layer = wiring.fitted(
+            gr.Radio([("0", 0)], value=0, elem_id="ff-layer", elem_classes="choices"), layers("feed_forward.which")
+        )
         with gr.Row(elem_classes="beside"):
             with gr.Column(scale=3, min_width=300):
                 curve = figure("gelu-points")

@@ -6,6 +6,7 @@ import gradio as gr
 import torch
 from torch import Tensor
 
+from playground.analysis import STAGES
 from playground.analysis.features import NormSite, histogram, norm_site, standing_out
 from playground.figures import distribution as pictures
 from playground.text import say
@@ -14,7 +15,6 @@ from .components import figure
 from .html import Picture
 from .wiring import Look, Wiring, explanation
 
-STAGES = ("before", "normalised", "after")
 BINS = 40
 SHOWN = 12  # features that stand out
 

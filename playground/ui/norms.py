@@ -5,7 +5,7 @@ from typing import Any
 import gradio as gr
 import torch
 
-from playground.analysis import Moments, NormStatistics, norm_statistics
+from playground.analysis import STAGES, Moments, NormStatistics, norm_statistics
 from playground.figures import norms as pictures
 from playground.models import Model
 from playground.runs import Run
@@ -17,7 +17,6 @@ from .html import Picture
 from .wiring import Look, Part, Wiring, explanation
 
 TAB = "norms"
-STAGES = ("before", "normalised", "after")
 FORMULA = (ASSETS / "layer_norm.mathml").read_text("utf-8")
 
 

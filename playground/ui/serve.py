@@ -6,6 +6,8 @@ from typing import Any
 import gradio as gr
 import torch
 
+from playground.errors import PortTaken
+
 from .components import ASSETS, PLOTLY_JS, head
 
 CHINESE = ("PingFang SC", "Microsoft YaHei", "Noto Sans CJK SC")
@@ -70,8 +72,15 @@ def settings(lang: str | None) -> dict[str, Any]:
 
 
 def serve(page: gr.Blocks, host: str | None, port: int | None, lang: str | None, share: bool) -> None:
-    """Serve until interrupted."""
+    """Serve until interrupted, and say where. Raises: PortTaken"""
     torch.set_num_threads(THREADS)
     log.info("torch uses %d threads", torch.get_num_threads())
     page.queue(max_size=64, default_concurrency_limit=4, api_open=False)
-    page.launch(server_name=host, server_port=port, share=share, **settings(lang))
+    try:
+        _, url, shared = page.launch(
+            server_name=host, server_port=port, share=share, quiet=True, prevent_thread_lock=True, **settings(lang)
+        )
+    except OSError as error:  # Gradio's only word for it
+        raise PortTaken(port=str(port or "7860-7959")) from error
+    log.info("GPT Playground is at %s (Ctrl+C ends it)", shared or url)
+    page.block_thread()

@@ -45,10 +45,6 @@ class Excerpt:
     lines: list[str]
     marked: list[int]
 
-    @property
-    def last(self) -> int:
-        return self.first + len(self.lines) - 1
-
 
 def excerpt(shown: Callable[..., Any], names: tuple[str, ...]) -> Excerpt:
     """`shown` from its source, with the assignments to `names` marked; without names nothing is."""

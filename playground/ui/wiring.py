@@ -270,3 +270,12 @@ def guarded(fn: Callable[..., Any], n_outputs: int, done: Any = None) -> Callabl
 def explanation(wiring: Wiring, key: str) -> None:
     """A paragraph of ours beside a picture."""
     wiring.fitted(gr.HTML(elem_classes="help", apply_default_css=False), lambda _, lang: {"value": say(lang, key)})
+
+
+def layers(key: str) -> Fit:
+    """The choices of a control, worded by `key`, that asks for a layer."""
+
+    def fit(model: Model, lang: str) -> dict[str, Any]:
+        return {**labels(lang, key), "choices": [(str(layer), layer) for layer in range(model.config.n_layers)]}
+
+    return fit

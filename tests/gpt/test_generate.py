@@ -6,8 +6,9 @@ from torch import Tensor
 from torch.testing import assert_close
 
 import fixture
-from playground.errors import OutOfRange, PromptEmpty
+from playground.errors import ContextFull, OutOfRange, PromptEmpty
 from playground.gpt.ablation import Ablation
+from playground.gpt.cache import KVCache
 from playground.gpt.generate import Step, generate, generate_textbook
 from playground.gpt.model import GPTModel
 from playground.gpt.sampling import Sampling
@@ -109,3 +110,11 @@ def test_less_than_one_new_token_is_refused_at_once(small, count):
 def test_ablations_last_for_the_whole_text(fix_a):
     off = Ablation(attention=frozenset({0}))
     assert tokens(generate(fix_a, fixture.PROMPT, 3, ablation=off))[0] == 33554
+
+
+def test_a_cache_takes_no_more_than_it_has_room_for(small):
+    cache = KVCache(small.config, 3, dtype=torch.float64)
+    small(torch.tensor([[1, 2]]), cache=cache)
+    with pytest.raises(ContextFull) as refused:
+        small(torch.tensor([[3, 4]]), cache=cache)
+    assert refused.value.values == {"tokens": 4, "limit": 3}

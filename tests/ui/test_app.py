@@ -118,3 +118,25 @@ def test_a_model_that_cannot_be_read_is_one_sentence(tmp_path, lang, sentence):
     assert ended.returncode == 2
     assert ended.stderr.splitlines()[-1].endswith(sentence)
     assert "Traceback" not in ended.stderr
+
+
+def test_the_address_is_said_once_and_nothing_of_gradios(started):
+    said = started[1].read_text()
+    assert said.count(started[0]) == 1
+    assert "share=True" not in said
+    assert "HTTP Request" not in said
+
+
+def test_a_port_that_is_taken_is_one_sentence(started):
+    taken = started[0].rsplit(":", 1)[1]
+    command = [sys.executable, "app.py", "--port", taken, "--lang", "zh"]
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, encoding="utf-8", timeout=90, check=False)
+    assert ended.returncode == 2
+    assert ended.stderr.splitlines()[-1].endswith(f"端口 {taken} 已被占用：用 --port 换一个。")
+    assert "Traceback" not in ended.stderr
+
+
+def test_no_port_above_the_last():
+    command = [sys.executable, "app.py", "--port", "99999"]
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, encoding="utf-8", timeout=90, check=False)
+    assert (ended.returncode, "between 1 and 65535" in ended.stderr) == (2, True)
