@@ -103,7 +103,9 @@ def build(wiring: Wiring, first: Run) -> Part:
     with tab:
         head = gr.State(first_head)
         with gr.Row(elem_classes="beside"):
-            radio = gr.Radio(layers(first.model, "en")["choices"], value=first_layer, elem_id="layer")
+            radio = gr.Radio(
+                layers("attention.layer")(first.model, "en")["choices"], value=first_layer, elem_id="layer"
+            )
             layer = wiring.fitted(radio, layers("attention.layer"))
             box = gr.Checkbox(False, container=False, elem_id="hide-first")
             hide = wiring.worded(box, "attention.hide_first")

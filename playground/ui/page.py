@@ -228,9 +228,7 @@ def wire_page(page: gr.Blocks, wiring: Wiring, answers: Answers, controls: Contr
         written = [request.prompt, model.name, *as_controls(choice)]
         compared = compare.restore(answers, query, session)
         besides = [compared, compared.kind, compared.prompt]
-        alike = lang == served and model.name == first.model  # as the controls came; dressing them anew takes a second
-        dressed = [gr.skip()] * len(wiring.dressed) if alike else wiring.dress(lang, model)
-        return [*written, *shown, gr.Tabs(selected=tab), tab, *besides, *dressed, *found]
+        return [*written, *shown, gr.Tabs(selected=tab), tab, *besides, *wiring.dress(lang, model), *found]
 
     arrived = wiring.on([page.load], restore, [wiring.lang, wiring.session], outputs,
                         js="(lang, session) => [playground.language(), session]")  # fmt: skip

@@ -205,6 +205,7 @@ class Wiring:
         for control, fit in self._fitted:
             for name, value in fit(self.runs.model(session.request.model), lang).items():
                 setattr(control, name, value)
+                control.constructor_args[name] = value  # of which Gradio makes each visitor's copy, after gr.skip() too
         values = [control.value for control in self.controls]
         drawn = self.draw(session, lang, tab, self.comparison.chosen.value, *values)
         for shown, picture in zip(self._shown, drawn, strict=True):
