@@ -26,6 +26,7 @@ playground.beside = (element, props, watch) => {
 
   function draw() {
     root.hidden = !told;
+    if (!told) root.replaceChildren();
     if (!told || !state.view) return;
     const w = props.words[state.lang];
     const step = told.steps[state.at - told.start];
