@@ -87,8 +87,8 @@ def test_O_UI_04_enter_chooses_a_candidate_and_only_then_runs(visit):
     assert len(ran) == 1
 
 
-def test_O_TOK_03_chinese_characters_stand_over_their_parts(visit, lang):
-    visitor = visit(lang, {"model": "fix_a", "prompt": "你好", "n": 0})
+def test_O_TOK_03_chinese_characters_stand_over_their_parts(visit):
+    visitor = visit("zh", {"model": "fix_a", "prompt": "你好", "n": 0})
     expect(visitor.chips).to_have_count(4)
     groups = visitor.find("#player .shared")
     assert [groups.nth(i).get_attribute("data-character") for i in (0, 1)] == ["你", "好"]
@@ -101,8 +101,8 @@ def test_O_TOK_03_chinese_characters_stand_over_their_parts(visit, lang):
 
 
 @pytest.mark.parametrize(
-    ("prompt", "key", "values"),
-    [("The cat ", "notices.trailing_space", {}), ("word " * 300, "notices.dropped", None)],
+    ("lang", "prompt", "key", "values"),
+    [("en", "The cat ", "notices.trailing_space", {}), ("zh", "word " * 300, "notices.dropped", None)],
     ids=["a trailing space", "longer than the context"],
 )
 def test_notices(visit, lang, prompt, key, values):

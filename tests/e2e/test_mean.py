@@ -63,9 +63,9 @@ def test_a_sweep_by_the_mean_measures_what_a_click_on_its_cell_does(visit):
     expect(visitor.find("#sweep-map .empty")).to_have_count(0)
 
 
-def test_a_forbidden_look_opens_a_cone(visit, lang):
+def test_a_forbidden_look_opens_a_cone(visit):
     edge = Ablation(edges=frozenset({(2, 1, 9, 3)}))
-    visitor = visit(lang, {"tab": "residual", "off": edge.words()[0], "at": 4})
+    visitor = visit("en", {"tab": "residual", "off": edge.words()[0], "at": 4})
     visitor.find("#reach > button").click()
     visitor.drawn("reach-map")
     ablated, base = written(20, off=tuple(edge.words())), written(20)

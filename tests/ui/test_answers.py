@@ -128,6 +128,9 @@ def test_a_branch_that_cannot_be_is_refused_and_nothing_is_lost(answers, session
 
 def test_a_restored_text_is_checked_like_any_other(answers):
     start = Request("fix_a", PROMPT)
+    for query in ({"n": "many"}, {"off": "attention.99"}, {"at": "999"}):
+        with pytest.raises(InputError):
+            answers.restore(query, start)
     for query in ({"kept": "99"}, {"kept": "x"}, {"made": "1.x"}, {"made": "1..2"}, {"made": "50257"}, {"made": "-1"},
                   {"made": ".".join(["1"] * 201)}):  # fmt: skip
         with pytest.raises(InputError):
