@@ -8,9 +8,10 @@ from playwright.sync_api import expect
 
 from e2e.visitor import TABS as EVERY_TAB
 
-TABS = ("attention", "norms", "residual")
+TABS = ("attention", "generation", "norms", "residual")
 FIGURES = {
     "attention": ["attention-map"],
+    "generation": ["sureness", "kv-cache"],
     "norms": ["norm-by-token", "norms-overview"],
     "residual": ["prediction", "stream", "contributions"],
 }
