@@ -21,7 +21,7 @@ MAY_IMPORT = {
 }
 ONLY_IN = {
     "gradio": {"ui"},
-    "plotly": {"figures", "ui"},  # ui serves the plotly.min.js of the package and types its figures
+    "plotly": {"figures"},
     "torch": {"gpt", "analysis", "models", "runs", "lessons", "ui"},
     "tiktoken": {"gpt"},
     "safetensors": {"gpt"},

@@ -52,15 +52,19 @@ What the page does:
 
 import json
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+import plotly
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 from plotly.utils import PlotlyJSONEncoder
 
 from .style import DARK, Title, literal, quiet
 
+Drawing = go.Figure  # what every figure here is, for those who must not know plotly
+PLOTLY_JS = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"  # draws them, in the browser
 Axis = Literal["x", "y"]
 MOST_PICKED = 600_000  # bytes of a figure's picks; beyond, every step asks for a new figure instead
 Values = NDArray[Any] | Sequence[str] | Sequence[Sequence[str]]

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import plotly
-
+from playground.figures.follow import PLOTLY_JS
 from playground.figures.style import BLUES, BLUES_DARK
 from playground.text import LANGUAGES, under
 
@@ -14,7 +13,6 @@ from . import source, view
 from .html import Component, Figure
 
 ASSETS = Path(__file__).parents[2] / "assets"
-PLOTLY_JS = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"
 SCRIPTS = (
     *("playground", "heat", "player", "bars", "switches", "thumbs", "overview", "measures", "edges", "figure"),
     *("sweep", "alert", "identity", "proofs", "neurons", "architecture", "beside", "twice", "save", "take_home"),
@@ -184,7 +182,15 @@ def head(lang: str, fixed: bool) -> str:
 
     `lang` is the language the server worded the page in; `fixed` means that the operator chose it.
     """
-    scripts = "\n".join((ASSETS / "js" / f"{name}.js").read_text("utf-8") for name in SCRIPTS)
-    known = json.dumps(given(), ensure_ascii=False).replace("<", "\\u003c")  # nothing in it ends the script
-    begin = f"playground.know({known});\nplayground.begin('{lang}', {str(fixed).lower()});"
-    return f'<script>{scripts}\n{begin}</script><script defer src="gradio_api/file={PLOTLY_JS}"></script>'
+    begin = f"playground.know({inline(given())});\nplayground.begin('{lang}', {str(fixed).lower()});"
+    return f'<script>{scripts()}\n{begin}</script><script defer src="gradio_api/file={PLOTLY_JS}"></script>'
+
+
+def scripts() -> str:
+    """All our scripts, one after the other."""
+    return "\n".join((ASSETS / "js" / f"{name}.js").read_text("utf-8") for name in SCRIPTS)
+
+
+def inline(value: Any) -> str:
+    """JSON that may stand in a <script>: no text in it can end the script or begin a comment."""
+    return json.dumps(value, ensure_ascii=False).replace("<", "\\u003c")

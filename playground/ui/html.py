@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import gradio as gr
-import plotly.graph_objects as go
 
-from playground.figures.follow import as_json
+from playground.figures.follow import Drawing, as_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +38,7 @@ class Component(gr.HTML):
 class Picture:
     """A figure and, for every position, the sentence that says what it shows there."""
 
-    figure: go.Figure
+    figure: Drawing
     notes: list[str]
 
 

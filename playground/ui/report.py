@@ -1,18 +1,18 @@
 """A run as one file: the page's own scripts and pictures, which need neither a server nor a network."""
 
 import html
-import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from playground.figures.follow import PLOTLY_JS
 from playground.runs import Request, Run
 from playground.text import labels, say
 
 from . import proofs, view
 from .answers import Answers
-from .components import ASSETS, PLOTLY_JS, SCRIPTS, given
+from .components import ASSETS, given, inline, scripts
 from .html import Component, Figure, Picture
 from .session import Session
 from .take_home import file_name, folder
@@ -81,7 +81,6 @@ def figures(drawn: Sequence[tuple[str, str, Picture]], tab: str) -> str:
 
 
 def tab_name(lang: str, tab: str) -> str:
-    """As the tab itself is called; the model's is kept with its drawing."""
     return labels(lang, f"{tab}.tab")["label"]
 
 
@@ -92,15 +91,6 @@ def facts(request: Request, run: Run, lang: str) -> str:
     return say(lang, "report.facts", model=request.model, parameters=count, off=off, date=today)
 
 
-def scripts() -> str:
-    return "\n".join((ASSETS / "js" / f"{name}.js").read_text("utf-8") for name in SCRIPTS)
-
-
 def style() -> str:
     own = (ASSETS / "css" / "report.css").read_text("utf-8")
     return (ASSETS / "css" / "page.css").read_text("utf-8") + own
-
-
-def inline(value: Any) -> str:
-    """JSON that may stand in a <script>: no text in it can end the script or begin a comment."""
-    return json.dumps(value, ensure_ascii=False).replace("<", "\\u003c")

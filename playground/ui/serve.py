@@ -7,8 +7,9 @@ import gradio as gr
 import torch
 
 from playground.errors import PortTaken
+from playground.figures.follow import PLOTLY_JS
 
-from .components import ASSETS, PLOTLY_JS, head
+from .components import ASSETS, head
 
 CHINESE = ("PingFang SC", "Microsoft YaHei", "Noto Sans CJK SC")
 SANS = (gr.themes.LocalFont("Source Sans Pro", weights=(400, 700)), *CHINESE, "system-ui", "sans-serif")

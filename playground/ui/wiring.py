@@ -127,12 +127,18 @@ class Wiring:
 
     def everything(self, session: Session, lang: str, *values: Any) -> list[tuple[str, str, Any]]:
         """Every picture of every tab, as (tab, elem_id, what it shows)."""
-        look, left, found = self.read(session.request, lang, None), list(values), []
+        look = self.read(session.request, lang, None)
+        return [
+            (shown.tab, shown.component.elem_id, shown.draw(look, *own))
+            for shown, own in self.with_values(values)
+            if shown.tab is not None
+        ]
+
+    def with_values(self, values: Sequence[Any]) -> Iterator[tuple[Shown, Sequence[Any]]]:
+        """What is shown, each with the values of its own controls out of those of all."""
         for shown in self._shown:
-            own, left = left[: len(shown.controls)], left[len(shown.controls) :]
-            if shown.tab is not None:
-                found.append((shown.tab, shown.component.elem_id, shown.draw(look, *own)))
-        return found
+            yield shown, values[: len(shown.controls)]
+            values = values[len(shown.controls) :]
 
     @property
     def pictures(self) -> list[Component]:
@@ -159,12 +165,10 @@ class Wiring:
     def draw(self, session: Session, lang: str, tab: str, compared: Any, *values: Any) -> list[Any]:
         """Every picture of the open tab and beside the tabs; the others keep what they have."""
         look = self.look(session, lang, compared)
-        left = list(values)
-        drawn = []
-        for shown in self._shown:
-            own, left = left[: len(shown.controls)], left[len(shown.controls) :]
-            drawn.append(self.drawn(shown, look, compared, own) if shown.tab in (tab, None) else gr.skip())
-        return drawn
+        return [
+            self.drawn(shown, look, compared, own) if shown.tab in (tab, None) else gr.skip()
+            for shown, own in self.with_values(values)
+        ]
 
     def connect(self, seen: Any) -> None:
         """Call last: redraw when a new run was `seen`, or the language, the tab or a control changed; relabel."""

@@ -14,7 +14,6 @@ from playground.runs import Request, Runs
 from playground.ui import view
 from playground.ui.answers import Answers
 from playground.ui.session import Choice, Session
-from serving import counted
 
 GREEDILY = ("greedy", 0.8, 40, 1, 0)
 SAMPLED = ("sample", 0.9, 30, 0.8, 7)
@@ -139,8 +138,7 @@ def test_a_restored_text_is_checked_like_any_other(answers):
 
 def test_the_stages_are_those_that_the_next_token_is_drawn_from(answers, session):
     at = len(answers.runs(session.request).ids) - 1
-    with counted(answers.runs):
-        staged = answers.stages(session, at, *SAMPLED)["staged"]
+    staged = answers.stages(session, at, *SAMPLED)["staged"]
     parts = stages(answers.runs(session.request).trace.logits[at], Sampling(0.9, 30, 0.8))
     for token, _, softmax, top_k, top_p, logit, _ in staged["rows"]:
         assert (softmax, top_k, top_p) == tuple(

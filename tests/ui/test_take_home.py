@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from playground.figures.follow import PLOTLY_JS
 from playground.gpt.ablation import parse
 from playground.models import Models
 from playground.runs import Request, Runs
@@ -66,6 +67,6 @@ def test_O_SEC_text_in_a_report_is_never_markup(runs, lang):
 def test_a_report_names_no_other_address(runs):
     request = Request("storyteller", "A fox")
     page = report.page(request, runs(request), "en", {}, [])
-    own = page.replace(report.PLOTLY_JS.read_text("utf-8"), "")
+    own = page.replace(PLOTLY_JS.read_text("utf-8"), "")
     assert set(re.findall(r"https?://[^\s\"'`]+", own)) <= {"http://www.w3.org/2000/svg"}
     assert not re.search(r"<(?:script|link|img|iframe)[^>]+(?:src|href)=", own)
