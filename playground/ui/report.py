@@ -15,7 +15,7 @@ from .answers import Answers
 from .components import ASSETS, given, inline, scripts
 from .html import Component, Figure, Picture
 from .session import Session
-from .take_home import file_name, folder
+from .take_home import file_name
 from .wiring import Wiring
 
 PLAYER = '<div class="transport" role="toolbar"></div><div class="strip" role="group"></div><div class="notices"></div>'
@@ -30,13 +30,13 @@ for (const [script, id, value] of parts) {
 """
 
 
-def write(wiring: Wiring, answers: Answers, session: Session, lang: str, _: Any, *values: Any) -> Path:
+def write(wiring: Wiring, answers: Answers, folder: Path, session: Session, lang: str, *values: Any) -> Path:
     """The file, for the run on screen and the pictures as their controls stand."""
     request = session.request
     run, base = answers.look(request)
     player = view.whole(request, run, base, session.choice.sampling, {}, stop="report", at=run.n_prompt - 1)
     drawn = [item for item in wiring.everything(session, lang, *values) if is_live(item[2])]
-    path = folder() / file_name(request, "html")
+    path = folder / file_name(request, "html")
     path.write_text(page(request, run, lang, player, drawn), "utf-8")
     return path
 

@@ -2,11 +2,11 @@
 
 import json
 import re
-import tempfile
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import gradio as gr
 import numpy as np
@@ -15,6 +15,7 @@ from playground.errors import NotAChoice
 from playground.runs import Request, Run
 
 from .components import take_home
+from .session import Session
 from .wiring import Look, Wiring
 
 SNIPPET = """\
@@ -65,18 +66,13 @@ def tensors(request: Request, run: Run) -> dict[str, Any]:
     }
 
 
-def folder() -> Path:
-    """A new place that nobody can guess; Gradio takes the file from there and deletes its copy after a while."""
-    return Path(tempfile.mkdtemp(prefix="playground-"))
-
-
 def file_name(request: Request, ending: str) -> str:
     words = re.sub(r"[^\w]+", "-", request.prompt, flags=re.ASCII).strip("-")[:40] or "run"
     return f"{words}.{ending}"
 
 
-def write_npz(request: Request, run: Run) -> Path:
-    path = folder() / file_name(request, "npz")
+def write_npz(folder: Path, request: Request, run: Run) -> Path:
+    path = folder / file_name(request, "npz")
     np.savez(path, **tensors(request, run))
     return path
 
@@ -97,14 +93,17 @@ def build(wiring: Wiring, own: str) -> tuple[Any, Any]:
 def wire(wiring: Wiring, control: Any, file: Any, report: Callable[..., Path]) -> None:
     """A file made when asked for; the browser fetches it as soon as it is there."""
 
-    def make(event: gr.EventData, session: Any, lang: str, compared: Any, *values: Any) -> str:
+    def make(event: gr.EventData, session: Session, lang: str, *values: Any) -> str:
         what = getattr(event, "what", None)
+        if what not in ("npz", "report"):
+            raise NotAChoice(name="what", value=what, choices="npz, report")
+        # In Gradio's own folder, where it serves the file as it stands and deletes it after a while (`delete_cache`);
+        # of a file elsewhere it would keep a copy, and ours would stay for ever.
+        folder = Path(file.GRADIO_CACHE) / uuid4().hex
+        folder.mkdir(parents=True)
         if what == "npz":
-            return str(write_npz(session.request, wiring.runs(session.request)))
-        if what == "report":
-            return str(report(session, lang, compared, *values))
-        raise NotAChoice(name="what", value=what, choices="npz, report")
+            return str(write_npz(folder, session.request, wiring.runs(session.request)))
+        return str(report(folder, session, lang, *values))
 
-    known = [wiring.session, wiring.lang, wiring.comparison.chosen, *wiring.controls]
-    made = wiring.on([control.wanted], make, known, [file])
+    made = wiring.on([control.wanted], make, [wiring.session, wiring.lang, *wiring.controls], [file])
     made.then(None, [file], None, js="(file) => { if (file) playground.say('file', file); return []; }")

@@ -1,5 +1,7 @@
 """One client of the running page."""
 
+import json
+
 import pytest
 from gradio_client import Client
 
@@ -13,3 +15,15 @@ def connect() -> Client:
 @pytest.fixture(scope="session")
 def client() -> Client:
     return connect()
+
+
+@pytest.fixture
+def ask(client):
+    """Call an endpoint; whatever it answers must be JSON that any reader takes."""
+
+    def call(endpoint, prompt, **values):
+        answer = client.predict(prompt, api_name=endpoint, **values)
+        json.dumps(answer, allow_nan=False)
+        return answer
+
+    return call

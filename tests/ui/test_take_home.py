@@ -38,10 +38,10 @@ def test_the_snippet_runs_as_pasted_and_prints_the_bars(runs, model):
                                [[p, logit] for _, _, p, logit in shown], rtol=2e-5)  # fmt: skip
 
 
-def test_the_npz_holds_every_tensor_of_the_trace_bit_for_bit(runs):
+def test_the_npz_holds_every_tensor_of_the_trace_bit_for_bit(runs, tmp_path):
     request = Request("storyteller", "A fox / a wolf", (40,), OFF)
     run = runs(request)
-    path = take_home.write_npz(request, run)
+    path = take_home.write_npz(tmp_path, request, run)
     assert path.name == "A-fox-a-wolf.npz"
     with np.load(path) as held:
         for name, tensor, _ in run.trace.tensors():

@@ -1,0 +1,107 @@
+"""Whatever an endpoint is given, it answers with numbers or with one sentence."""
+
+import math
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from gradio_client.exceptions import AppError
+
+from serving import OWN
+from ui.asking import ENDPOINTS, HELLO, raw
+
+BAD_EVERYWHERE = {
+    "empty prompt": {"prompt": ""},
+    "no prompt": {"prompt": None},
+    "a number as prompt": {"prompt": 5},
+    "20,001 characters": {"prompt": "a" * 20001},
+    "unknown model": {"model": "gpt-9"},
+    "a path as model": {"model": "../../etc/passwd"},
+    "no model": {"model": None},
+    "a list as model": {"model": ["storyteller"]},
+    "offline": {"model": "gpt2"},
+    "unknown switch": {"off": ["attention.6"]},
+    "a head out of range": {"off": ["head.0.99"]},
+    "a switch that is none": {"off": ["__class__"]},
+    "switches as text": {"off": "attention.0"},
+    "switches as numbers": {"off": [1]},
+    "switches as an object": {"off": {"attention": 0}},
+}
+NUMBERS = {"NaN": math.nan, "inf": math.inf, "-inf": -math.inf, "text": "abc", "digits": "5", "list": [1], "true": True}
+BAD = {
+    **{f"{endpoint} {name}": (endpoint, bad) for endpoint in ENDPOINTS for name, bad in BAD_EVERYWHERE.items()},
+    **{
+        f"/generate {field} {name}": ("/generate", {field: bad})
+        for field in ("max_new_tokens", "temperature", "top_k", "top_p", "seed")
+        for name, bad in NUMBERS.items()
+    },
+    **{
+        f"/attention {field} {name}": ("/attention", {field: bad})
+        for field in ("layer", "head")
+        for name, bad in NUMBERS.items()
+    },
+    **{f"/generate max_new_tokens {n}": ("/generate", {"max_new_tokens": n}) for n in (0, -1, 201, 1e9, 2.7, None)},
+    **{f"/generate temperature {t}": ("/generate", {"temperature": t}) for t in (-1, 1e-8, 101, None)},
+    **{f"/generate top_k {k}": ("/generate", {"top_k": k}) for k in (-1, 2.5)},
+    **{f"/generate top_p {p}": ("/generate", {"top_p": p}) for p in (-0.1, 0, 1.1)},
+    **{f"/generate seed {s}": ("/generate", {"seed": s}) for s in (-1, 0.5, 2**80, 10**400, None)},
+    **{f"/attention layer {n}": ("/attention", {"layer": n}) for n in (6, -1, 0.5, None)},
+    **{f"/attention head {n}": ("/attention", {"head": n}) for n in (99, -1, 0.5, None)},
+}
+
+
+@pytest.fixture(scope="session")
+def refusals():
+    """Everything bad, asked by a few at once: what came back."""
+
+    def ask(case):
+        endpoint, bad = case
+        sampled = {"temperature": 0.5} if {"top_k", "top_p"} & bad.keys() else {}
+        return raw(endpoint, **sampled, **bad)
+
+    with ThreadPoolExecutor(4) as pool:
+        return dict(zip(BAD, pool.map(ask, BAD.values()), strict=True))
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_gets_one_sentence_and_no_traceback(refusals, case):
+    event, said = refusals[case]
+    assert event == "error", said
+    assert 10 < len(said) < 400
+    assert said.endswith(".")
+    assert said.isprintable()
+    for leak in ("Traceback", 'File "', ".py", "/work", "site-packages", "Error(", " object at 0x"):
+        assert leak not in said
+
+
+@pytest.mark.parametrize(
+    ("case", "words"),
+    [
+        ("/generate max_new_tokens 201", ["max_new_tokens", "201", "1 and 200"]),
+        ("/generate max_new_tokens 2.7", ["max_new_tokens", "2.7"]),
+        ("/generate temperature NaN", ["temperature", "nan"]),
+        ("/generate temperature -1", ["temperature", "-1"]),
+        ("/generate 20,001 characters", ["20,001", "20,000"]),
+        ("/attention layer 6", ["layer", "6", "0 and 5"]),
+        ("/ablate unknown switch", ["attention.6", "6 layers"]),
+        ("/generate unknown model", ["gpt-9", "storyteller"]),
+        ("/generate offline", ["gpt2", "out of reach"]),
+        ("/generate empty prompt", ["empty"]),
+    ],
+)
+def test_a_refusal_names_the_value_and_the_limit(refusals, case, words):
+    for word in words:
+        assert word in refusals[case][1]
+
+
+def test_after_all_that_the_server_still_answers(refusals, ask):
+    assert ask("/generate", HELLO, model=OWN, max_new_tokens=1)["tokens"][0]["id"] == 17442
+
+
+def test_gradio_client_raises_with_that_sentence(client):
+    with pytest.raises(AppError, match="prompt is empty"):
+        client.predict("", api_name="/generate")
+
+
+def test_a_call_without_the_prompt_is_an_error(client):
+    with pytest.raises((AppError, TypeError, ValueError)):
+        client.predict(api_name="/generate")
