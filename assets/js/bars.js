@@ -12,6 +12,7 @@ playground.bars = (element, props, watch, ask, stages, branch) => {
   const box = el('label', { class: 'ask' }, el('span'), input);
   root.append(title, rows, foot, box, answer);
   const words = () => props.words[state.lang];
+  const replace = playground.roving(rows, 'button');
   let timer, waiting, known = null, staged = null; // the last stages told, and those of the position on screen
 
   function row(id, label, parts, logit, rank, widest, kind) {
@@ -50,7 +51,7 @@ playground.bars = (element, props, watch, ask, stages, branch) => {
       el('span', { class: 'track', role: 'presentation' }), el('span', { role: 'columnheader', text: w.column_probability }),
       el('span', { role: 'columnheader', text: w.column_logit }));
     const lines = shown.map((item) => row(...item, widest, kind(item[0])));
-    rows.replaceChildren(head, ...lines);
+    replace(head, ...lines);
     rows.setAttribute('aria-label', title.textContent);
     foot.textContent = staged ? tellStages(w) : tellHeld(w, step, next);
     box.firstChild.textContent = w.ask;

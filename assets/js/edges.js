@@ -2,6 +2,7 @@
 playground.edges = (element, props, watch) => {
   const { el, fill, state, on } = playground;
   const root = element.querySelector('.edges');
+  const replace = playground.roving(root, '.keys .sw');
   let shown = null;
 
   function draw() {
@@ -11,7 +12,6 @@ playground.edges = (element, props, watch) => {
     if (!shown || !labels[query]) { root.replaceChildren(); return; }
     if (shown.mean) { root.replaceChildren(el('p', { class: 'note', text: w.choose_head })); return; }
     const { layer, head } = shown;
-    const focused = root.contains(document.activeElement) ? document.activeElement.dataset.key : undefined;
     const off = new Set(shown.forbidden.map(String));
     const keys = labels.slice(0, shown.causal ? query + 1 : labels.length);
     const buttons = keys.map((label, key) => {
@@ -22,10 +22,9 @@ playground.edges = (element, props, watch) => {
     });
     const tools = el('button', { type: 'button', class: 'pg-button restore', text: w.restore, disabled: shown.count === 0,
       onclick: () => playground.say('switch', { drop: 'edge.' }) });
-    root.replaceChildren(el('h3', { text: fill(w.title, { query: labels[query], layer, head }) }),
-      el('div', { class: 'keys', role: 'group', 'aria-label': fill(w.title, { query: labels[query], layer, head }) }, ...buttons),
+    replace(el('h3', { text: fill(w.title, { query: labels[query], layer, head }) }),
+      el('div', { class: 'keys', role: 'toolbar', 'aria-label': fill(w.title, { query: labels[query], layer, head }) }, ...buttons),
       el('div', { class: 'tools' }, tools, el('span', { class: 'note', text: fill(w.count, { count: shown.count }) })));
-    if (focused !== undefined) root.querySelector(`[data-key="${focused}"]`)?.focus({ preventScroll: true });
   }
 
   function take() { shown = playground.read(props); draw(); }

@@ -2,6 +2,7 @@
 playground.overview = (element, props, watch, pick) => {
   const { el, fill, state, on, heat } = playground;
   const root = element.querySelector('.overview');
+  const replace = playground.roving(root, '.thumb');
 
   function draw() {
     const shown = playground.read(props);
@@ -25,7 +26,7 @@ playground.overview = (element, props, watch, pick) => {
       }
     }
     const note = shown.side < shown.tokens ? [el('p', { class: 'note', text: fill(w.coarse, { side: shown.side, tokens: shown.tokens }) })] : [];
-    root.replaceChildren(el('div', { class: 'pictures' }, ...pictures), ...note);
+    replace(el('div', { class: 'pictures' }, ...pictures), ...note);
   }
 
   on('language', draw);

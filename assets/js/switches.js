@@ -4,6 +4,7 @@ playground.switches = (element, props, watch, flip) => {
   const { el, fill, number, state, on } = playground;
   const root = element.querySelector('.switches');
   const words = () => props.words[state.lang];
+  const replace = playground.roving(root, '.grid .sw');
   const open = new Set();
   let off = new Set(), shape = null;
   const KINDS = ['zero', 'mean'];
@@ -72,13 +73,13 @@ playground.switches = (element, props, watch, flip) => {
           ...heads.map((word, head) => button(word, 'a', String(head), fill(w.turn_head, { layer, head })))));
       }
     }
-    const grid = el('div', { class: 'grid' }, ...lines);
+    const grid = el('div', { class: 'grid', role: 'toolbar', 'aria-label': w.title }, ...lines);
     const whatIf = el('div', { class: 'whatifs', role: 'group', 'aria-label': w.what_if },
       el('h3', { text: w.what_if }), ...shape.what_ifs.map((word) => button(word, 'w', w[`off_${word}`], w[`off_${word}_long`])));
     const tools = el('div', { class: 'tools' },
       el('button', { type: 'button', class: 'pg-button zero-all', text: w[`all_${now}`], onclick: () => { off = only(...everything()); send('zero-all'); } }),
       el('button', { type: 'button', class: 'pg-button restore', text: w.restore, disabled: off.size === only().size, onclick: () => { off = only(); send('restore'); } }));
-    root.replaceChildren(el('h2', { text: w.title }), kinds(), grid, tools, ...edges(), whatIf, effect());
+    replace(el('h2', { text: w.title }), kinds(), grid, tools, ...edges(), whatIf, effect());
     if (focus) root.querySelector(focus.startsWith('more.') ? `[data-more="${focus.slice(5)}"]` : `[data-word="${focus}"], .${CSS.escape(focus)}`)?.focus({ preventScroll: true });
   }
 

@@ -2,6 +2,7 @@
 playground.thumbs = (element, props, watch, pick) => {
   const { el, fill, state, on, heat } = playground;
   const root = element.querySelector('.thumbs');
+  const replace = playground.roving(root, '.thumb');
 
   function draw() {
     const shown = playground.read(props);
@@ -12,7 +13,7 @@ playground.thumbs = (element, props, watch, pick) => {
     const size = shown.tokens ** 2;
     playground.look({ layer: shown.layer, head: shown.head });
     root.setAttribute('aria-label', fill(w.heads_of_layer, { layer: shown.layer }));
-    root.replaceChildren(...Array.from({ length: shown.heads + 1 }, (_, head) => {
+    replace(...Array.from({ length: shown.heads + 1 }, (_, head) => {
       const name = head === shown.heads ? w.mean : fill(w.head, { head });
       const kind = fill(w[shown.kinds[head][0]], { share: shown.kinds[head][1].toFixed(2) });
       return el('button', { type: 'button', class: `thumb${shown.off.includes(head) ? ' off' : ''}`, 'data-head': head, 'aria-pressed': head === shown.head,

@@ -14,7 +14,19 @@ from .html import Component, Figure
 
 ASSETS = Path(__file__).parents[2] / "assets"
 SCRIPTS = (
-    *("playground", "heat", "player", "bars", "switches", "thumbs", "overview", "measures", "edges", "figure"),
+    *(
+        "playground",
+        "roving",
+        "heat",
+        "player",
+        "bars",
+        "switches",
+        "thumbs",
+        "overview",
+        "measures",
+        "edges",
+        "figure",
+    ),
     *("sweep", "alert", "identity", "proofs", "neurons", "architecture", "beside", "twice", "save", "take_home"),
     "guide",
 )
@@ -104,13 +116,13 @@ def switches(value: Any) -> Any:
 
 def thumbs() -> Any:
     """All heads of one layer; event `pick`: this head, please."""
-    template = '<div class="thumbs" role="group"></div>'
+    template = '<div class="thumbs" role="toolbar"></div>'
     return component("thumbs", ("pick",), template, elem_id="thumbs")
 
 
 def overview() -> Any:
     """All heads of all layers; event `pick`: this layer and head, please."""
-    template = '<div class="overview" role="group"></div>'
+    template = '<div class="overview" role="toolbar"></div>'
     return component("overview", ("pick",), template, elem_id="overview")
 
 

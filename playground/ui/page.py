@@ -175,6 +175,8 @@ def wire_model(wiring: Wiring, answers: Answers, controls: Controls, parts: dict
             size = f"{total / 1e6:,.0f} MB"
             progress(share, desc=say(lang, "notices.downloading", name=name, share=f"{share:.0%}", size=size))
 
+        if name == session.request.model:  # the list says `input` when one merely tabs past it
+            return [gr.skip()] * len(outputs)
         how = (choosing, temperature, top_k, top_p, seed)
         shown = answers.change_model(session, name, prompt, count, report, *how)
         model = answers.models.get(name)
@@ -182,11 +184,13 @@ def wire_model(wiring: Wiring, answers: Answers, controls: Controls, parts: dict
         return [shown, shape(model, session.request.ablation), *wiring.dress(lang, model), *begun]
 
     asked = [controls.model, controls.prompt, controls.count, *controls.how]
+    begin = [control for control, _ in named(parts).values()]
+    outputs = [controls.player, controls.switches, *wiring.dressed, *begin]
     changed = wiring.on(
         [controls.model.input],
         change,
         [wiring.session, wiring.lang, *asked],
-        [controls.player, controls.switches, *wiring.dressed, *(control for control, _ in named(parts).values())],
+        outputs,
         show_progress="full",
         show_progress_on=[controls.model],
     )

@@ -156,8 +156,9 @@ PARTS = ["#run", "#model", "#switches", ".transport", ".strip", "#bars", "#tabs"
 WITHIN = "(parts) => parts.filter((part) => document.activeElement.closest(part)).join()"
 
 
-def test_the_whole_page_can_be_walked_with_the_keyboard(visit):
+def test_the_whole_page_can_be_walked_with_the_keyboard_and_walking_changes_nothing(visit):
     visitor = visit("en", "n=2")
+    asked = visitor.address
     visitor.find("#prompt textarea").focus()
     passed = set()
     for _ in range(60):
@@ -166,3 +167,22 @@ def test_the_whole_page_can_be_walked_with_the_keyboard(visit):
     reached = " ".join(passed)
     for part in PARTS:
         assert part in reached
+    visitor.quiet()
+    assert visitor.address == asked  # a list that one tabs past says it was given something
+
+
+def test_alike_buttons_are_one_stop_of_the_tab_key_and_focus_stays_while_they_are_drawn_anew(home):
+    focused = home.find(":focus")
+    for buttons, name in (("#switches .grid .sw", "data-word"), ("#bars .rows button", "aria-label"),
+                          ("#thumbs .thumb", "data-head")):  # fmt: skip
+        every = home.find(buttons)
+        assert (
+            home.page.evaluate("(all) => document.querySelectorAll(`:is(${all})[tabindex='0']`).length", buttons) == 1
+        )
+        every.first.focus()
+        home.press("ArrowDown", "ArrowDown", "ArrowUp")
+        expect(focused).to_have_attribute(name, every.nth(1).get_attribute(name) or "none")
+    home.find("#bars .rows button").nth(3).focus()
+    home.press("ArrowRight")
+    home.at(10)
+    expect(focused).to_have_attribute("aria-label", home.find("#bars .rows button").nth(3).get_attribute("aria-label"))

@@ -32,8 +32,10 @@ expect.set_options(timeout=TIMEOUT)
 
 
 class Visitor:
-    def __init__(self, context: BrowserContext, url: str, lang: str) -> None:
-        self.context, self.url, self.lang = context, url, lang
+    def __init__(self, context: BrowserContext, url: str, kind: str, toured: bool) -> None:
+        self.context, self.url, self.kind, self.lang = context, url, kind, "en"
+        if toured:  # as somebody who has been here before
+            context.add_init_script("localStorage.setItem('playground-tour', 'done')")
         self.page = context.new_page()
         self.page.set_default_timeout(TIMEOUT)
         self.foreign: list[str] = []
@@ -54,7 +56,20 @@ class Visitor:
         if not request.url.startswith((self.url, "data:", "blob:")):
             self.foreign.append(request.url)
 
-    # Arriving.
+    # Arriving and leaving.
+
+    def sit_down(self, lang: str, width: int, height: int) -> None:
+        self.lang = lang
+        for told in (self.foreign, self.errors, self.asked, self.waiting):
+            told.clear()
+        self.page.set_viewport_size({"width": width, "height": height})
+        self.page.mouse.move(0, 0)
+
+    def leave(self) -> None:
+        """Nothing remains of what was asked and chosen here."""
+        self.page.evaluate("localStorage.clear(); sessionStorage.clear()")
+        self.context.clear_cookies()
+        self.page.goto(f"{self.url}/gradio_api/app_id")
 
     def open(self, query: str | dict[str, Any] = "", lang_in_address: bool = True) -> None:
         """Go to the page in this visitor's language and wait until it shows what the address asks for."""
