@@ -8,7 +8,19 @@ import plotly.graph_objects as go
 from numpy.typing import ArrayLike
 
 from .follow import follow
-from .style import BLUES, colour_bar, crosses, hover_lines, literal, must_contain, must_fit, quiet, scale, token_axis
+from .style import (
+    BLUES,
+    colour_bar,
+    crosses,
+    downwards,
+    hover_lines,
+    literal,
+    must_contain,
+    must_fit,
+    quiet,
+    scale,
+    token_axis,
+)
 
 GAPS_UNTIL = 64  # tokens; beyond, a gap of one pixel between cells would eat the cells
 
@@ -62,7 +74,6 @@ def attention_map(
     )
     figure = go.Figure(heat)
     crosses(figure, forbidden)
-    quiet(figure, literal(words.title), height=min(max(150 + 24 * tokens, 260), 640))
-    figure.update_xaxes(token_axis(labels, words.key))
-    figure.update_yaxes(token_axis(labels, words.query) | {"range": None, "autorange": "reversed"})
+    x, y = token_axis(labels, words.key), downwards(token_axis(labels, words.query))
+    quiet(figure, literal(words.title), height=min(max(150 + 24 * tokens, 260), 640), x=x, y=y)
     return follow(figure, position, tokens, axes=("x", "y"), hover=("y", "x"), switch=switch)

@@ -18,13 +18,14 @@ from .style import (
     Title,
     at,
     colour_bar,
+    downwards,
     hover_lines,
-    literal,
     must_contain,
     must_fit,
     name_axis,
     quiet,
     scale,
+    titled,
 )
 
 BAR = 0.75  # of the room between two parts
@@ -80,9 +81,8 @@ def attribution_sum(parts: ArrayLike, names: Sequence[str], words: SumWords, pos
                customdata=length[position], width=BAR, showlegend=False,
                hovertemplate="%{x}: %{customdata:+.4f}<extra></extra>"),
     ])  # fmt: skip
-    quiet(figure, at(words.title, position), height=340)
-    figure.update_xaxes(name_axis(named, words.part))
-    figure.update_yaxes(title_text=literal(words.logit), nticks=7, zeroline=True)
+    y = titled(words.logit, nticks=7, zeroline=True)
+    quiet(figure, at(words.title, position), height=340, x=name_axis(named, words.part), y=y)
     picks = [pick(0, "y", joints), pick(1, "y", length), pick(1, "base", base), pick(1, "customdata", length)]
     return follow(figure, position, tokens, picks=picks + title_picks(words.title))
 
@@ -108,8 +108,10 @@ def attribution_heads(heads: ArrayLike, bias: ArrayLike, words: HeadWords, posit
                       colorbar=colour_bar(words.logit, nticks=5),
                       hovertemplate=hover_lines((words.layer, "%{y}"), (words.head, "%{x}"),
                                                 (words.logit, "%{z:+.4f}")))  # fmt: skip
-    figure = quiet(go.Figure(heat), at(words.title, position), height=min(max(110 + 26 * L, 220), 560))
-    figure.update_xaxes(name_axis([*map(str, range(H)), words.bias], words.head))
-    figure.update_yaxes(name_axis([*map(str, range(L))], words.layer) | {"range": None, "autorange": "reversed"})
+    x, y = (
+        name_axis([*map(str, range(H)), words.bias], words.head),
+        downwards(name_axis([*map(str, range(L))], words.layer)),
+    )
+    figure = quiet(go.Figure(heat), at(words.title, position), height=min(max(110 + 26 * L, 220), 560), x=x, y=y)
     picks = [pick(0, "z", z), pick(0, "zmin", -bound), pick(0, "zmax", bound)]
     return follow(figure, position, tokens, picks=picks + title_picks(words.title))

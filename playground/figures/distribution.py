@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import ArrayLike
 
 from .follow import follow, pick, pick_layout, title_picks
-from .style import ACCENT, MONOSPACE, NORM, RESIDUAL, Floats, Title, at, literal, must_contain, must_fit, quiet
+from .style import ACCENT, MONOSPACE, NORM, RESIDUAL, Floats, Title, at, literal, must_contain, must_fit, quiet, titled
 
 STAGES = 3
 GAP = 0.06  # between two panels, of the figure's width
@@ -64,6 +65,7 @@ def value_histograms(
     picks = title_picks(words.title)
     looks = ({"color": RESIDUAL}, {"color": "rgba(0,0,0,0)", "line": {"color": NORM, "width": 1}}, {"color": NORM})
     wide = (1 - (STAGES - 1) * GAP) / STAGES
+    axes: dict[str, Any] = {}
     for i, (border, height, name, look) in enumerate(zip(borders, heights, words.stages, looks, strict=True)):
         must_fit(f"{name}, edges", border.shape, (tokens, bins + 1))
         must_fit(f"{name}, counts", height.shape, (tokens, bins))
@@ -75,11 +77,10 @@ def value_histograms(
         picks += [pick(i, "x", middles), pick(i, "y", height), pick(i, "width", widths)]
         left = i * (wide + GAP)
         across = {"domain": [left, min(left + wide, 1)], "anchor": f"y{number}", "nticks": 5}
-        figure.update_layout({f"xaxis{number}": across, f"yaxis{number}": {"anchor": f"x{number}", "nticks": 4}})
-    quiet(figure, at(words.title, position), height=250)
-    figure.update_layout(bargap=0, xaxis2={"title": {"text": literal(words.value)}},
-                         yaxis={"title": {"text": literal(words.count)}})  # fmt: skip
-    figure.update_yaxes(rangemode="tozero")
+        axes |= {f"xaxis{number}": across, f"yaxis{number}": {"anchor": f"x{number}", "nticks": 4}}
+    axes["xaxis2"] |= titled(words.value)
+    axes["yaxis"] |= titled(words.count)
+    quiet(figure, at(words.title, position), height=250, y={"rangemode": "tozero"}, bargap=0, **axes)
     return follow(figure, position, tokens, picks=picks)
 
 
@@ -128,13 +129,11 @@ def standing_out(
                        )  # fmt: skip
     picks += [pick(2, "x", seen["normalised"]), pick(2, "customdata", learnt.tolist())]
     texts = [[str(index) for index in row] for row in indices.tolist()]
-    figure.update_layout(xaxis={"domain": [0, 0.47], "nticks": 5}, xaxis2={"domain": [0.53, 1], "nticks": 5},
-                         yaxis={"title": {"text": literal(words.feature)}})  # fmt: skip
-    quiet(figure, at(words.title, position), height=110 + 22 * k)
-    figure.update_xaxes(zeroline=True)
-    figure.update_yaxes(tickmode="array", tickvals=places.tolist(), ticktext=texts[position], autorange="reversed",
-                        tickfont={"family": MONOSPACE, "size": 11}, showgrid=False)  # fmt: skip
-    figure.update_layout(bargap=0.3)
+    y = titled(words.feature, tickmode="array", tickvals=places.tolist(), ticktext=texts[position],
+               autorange="reversed", tickfont={"family": MONOSPACE, "size": 11}, showgrid=False)  # fmt: skip
+    halves: dict[str, Any] = {"xaxis": {"domain": [0, 0.47]}, "xaxis2": {"domain": [0.53, 1]}}
+    across = {"zeroline": True, "nticks": 5}
+    quiet(figure, at(words.title, position), height=110 + 22 * k, x=across, y=y, bargap=0.3, **halves)
     picks.append(pick_layout("yaxis.ticktext", texts))
     return follow(figure, position, tokens, picks=picks)
 
@@ -162,10 +161,13 @@ def scale_shift(
         picks += [pick(len(figure.data), "x", places), pick(len(figure.data), "y", chosen)]
         figure.add_scatter(x=places[position], y=chosen[position], yaxis=axis, mode="markers", marker=ring,
                            name=literal(words.marked), showlegend=axis == "y", hovertemplate=hover)  # fmt: skip
-    figure.update_layout(yaxis={"domain": [0.55, 1], "title": {"text": literal(words.scale)}, "nticks": 5},
-                         yaxis2={"domain": [0, 0.45], "title": {"text": literal(words.shift)}, "nticks": 5},
-                         )  # fmt: skip
-    quiet(figure, at(words.title, position), height=340)
-    figure.update_layout(showlegend=True)
-    figure.update_xaxes(title_text=literal(words.feature), anchor="y2", range=[-1, len(scales)])
+    quiet(
+        figure,
+        at(words.title, position),
+        height=340,
+        x=titled(words.feature, anchor="y2", range=[-1, len(scales)]),
+        yaxis=titled(words.scale, domain=[0.55, 1], nticks=5),
+        yaxis2=titled(words.shift, domain=[0, 0.45], nticks=5),
+        showlegend=True,
+    )
     return follow(figure, position, tokens, picks=picks)

@@ -8,18 +8,7 @@ import plotly.graph_objects as go
 from numpy.typing import ArrayLike
 
 from .follow import follow, pick, title_picks
-from .style import (
-    ACCENT,
-    FEED_FORWARD,
-    RESIDUAL,
-    Title,
-    at,
-    literal,
-    must_contain,
-    must_fit,
-    name_axis,
-    quiet,
-)
+from .style import ACCENT, FEED_FORWARD, RESIDUAL, Title, at, literal, must_contain, must_fit, name_axis, quiet, titled
 
 
 @dataclass(frozen=True)
@@ -83,13 +72,16 @@ def gelu_points(
     figure.add_bar(x=(edges[1:] + edges[:-1]) / 2, y=counts[position], yaxis="y2", width=np.diff(edges),
                    showlegend=False, marker={"color": FEED_FORWARD}, name=literal(words.count),
                    hovertemplate="%{x:.3g}: %{y}<extra>%{fullData.name}</extra>")  # fmt: skip
-    figure.update_layout(yaxis={"domain": [0.32, 1], "title": {"text": literal(words.active)}, "nticks": 6},
-                         yaxis2={"domain": [0, 0.22], "title": {"text": literal(words.count)}, "nticks": 3},
-                         bargap=0)  # fmt: skip
-    quiet(figure, at(words.title, position), height=440)
     margin = 0.02 * (edges[-1] - edges[0])
-    figure.update_xaxes(title_text=literal(words.hidden), anchor="y2", range=[edges[0] - margin, edges[-1] + margin])
-    figure.update_layout(xaxis={"zeroline": True}, yaxis={"zeroline": True}, yaxis2={"rangemode": "tozero"})
+    quiet(
+        figure,
+        at(words.title, position),
+        height=440,
+        x=titled(words.hidden, anchor="y2", range=[edges[0] - margin, edges[-1] + margin], zeroline=True),
+        yaxis=titled(words.active, domain=[0.32, 1], nticks=6, zeroline=True),
+        yaxis2=titled(words.count, domain=[0, 0.22], nticks=3, rangemode="tozero"),
+        bargap=0,
+    )
     picks = [pick(1, "x", x), pick(1, "y", y), pick(2, "x", best_x), pick(2, "y", best_y), pick(2, "customdata", best),
              pick(3, "y", counts), *title_picks(words.title)]  # fmt: skip
     return follow(figure, position, len(x), picks=picks)
@@ -118,7 +110,6 @@ def share_on(shares: ArrayLike, names: Sequence[str], chosen: int, words: ShareW
     figure.add_scatter(x=places, y=values.mean(axis=0), name=literal(words.mean), mode="lines+markers",
                        hovertemplate=hover, line={"color": RESIDUAL, "width": 1.5, "dash": "dash"},
                        marker={"size": 6})  # fmt: skip
-    quiet(figure, at(words.title, position), height=260)
-    figure.update_xaxes(name_axis(names, words.layer))
-    figure.update_yaxes(rangemode="tozero", tickformat=".0%", title_text=literal(words.share), nticks=5)
+    y = titled(words.share, rangemode="tozero", tickformat=".0%", nticks=5)
+    quiet(figure, at(words.title, position), height=260, x=name_axis(names, words.layer), y=y)
     return follow(figure, position, tokens, picks=[pick(0, "y", values), *title_picks(words.title)])

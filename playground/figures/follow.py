@@ -136,7 +136,8 @@ def follow(
         told["written"] = dict(written)
     if switch is not None:
         told["switch"] = switch
-    return figure.update_layout(meta={"follow": told, "dark": DARK})
+    figure.layout.meta = {"follow": told, "dark": DARK}
+    return figure
 
 
 def nothing(tokens: int) -> go.Figure:

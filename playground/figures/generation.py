@@ -20,6 +20,7 @@ from .style import (
     must_fit,
     quiet,
     scale,
+    titled,
     token_axis,
 )
 
@@ -70,9 +71,13 @@ def kv_cache(lengths: ArrayLike, labels: Sequence[str], words: CacheWords, posit
     cover = go.Bar(x=columns, y=np.full(tokens, layers), base=-0.5, width=1, name=literal(words.not_yet),
                    marker={"color": NOT_YET, "opacity": to_come[position], "line": {"width": 0}},
                    hoverinfo="skip")  # fmt: skip
-    figure = quiet(go.Figure([heat, cover]), literal(words.title), height=130 + 24 * min(max(layers, 4), 16))
-    figure.update_xaxes(token_axis(labels, words.token))
-    figure.update_yaxes(title_text=literal(words.layer), range=[layers - 0.5, -0.5], dtick=1)
+    quiet(
+        figure := go.Figure([heat, cover]),
+        literal(words.title),
+        height=130 + 24 * min(max(layers, 4), 16),
+        x=token_axis(labels, words.token),
+        y=titled(words.layer, range=[layers - 0.5, -0.5], dtick=1),
+    )
     return follow(figure, position, tokens, axes=("x",), hover=("x",), picks=[pick(1, "marker.opacity", to_come)])
 
 
@@ -95,7 +100,6 @@ def sureness(entropy: ArrayLike, surprise: ArrayLike, labels: Sequence[str], wor
                    hovertemplate=hover)  # fmt: skip
     figure.add_scatter(x=np.arange(tokens), y=open_, name=literal(words.entropy), mode="lines+markers",
                        line={"color": ACCENT}, hovertemplate=hover)  # fmt: skip
-    quiet(figure, literal(words.title), height=300)
-    figure.update_xaxes(token_axis(labels, words.token))
-    figure.update_yaxes(title_text=literal(words.nats), rangemode="tozero", nticks=6)
+    y = titled(words.nats, rangemode="tozero", nticks=6)
+    quiet(figure, literal(words.title), height=300, x=token_axis(labels, words.token), y=y)
     return follow(figure, position, tokens, axes=("x",), hover=("x",))

@@ -17,6 +17,7 @@ from .style import (
     Title,
     at,
     colour_bar,
+    downwards,
     hover_lines,
     literal,
     log_ticks,
@@ -26,6 +27,7 @@ from .style import (
     quiet,
     scale,
     tick_text,
+    titled,
     token_axis,
 )
 
@@ -100,9 +102,8 @@ def lens_map(
             (words.value, "%{customdata:.4g}"),
         ),
     )
-    figure = quiet(go.Figure(heat), literal(words.title), height=min(max(130 + 22 * len(names), 240), 720))
-    figure.update_xaxes(token_axis(labels, words.token))
-    figure.update_yaxes(name_axis(names, words.place) | {"range": None, "autorange": "reversed"})
+    x, y = token_axis(labels, words.token), downwards(name_axis(names, words.place))
+    figure = quiet(go.Figure(heat), literal(words.title), height=min(max(130 + 22 * len(names), 240), 720), x=x, y=y)
     return follow(figure, position, tokens, axes=("x",), hover=("x",), written={"trace": 0, "width": CELL})
 
 
@@ -135,9 +136,9 @@ def lens_path(
                   text=columns[0][position], hovertext=columns[1][position], textposition="outside", cliponaxis=False,
                   textfont={"family": MONOSPACE, "size": 12}, textangle=0,
                   hovertemplate="%{y}: %{text} %{x:.4g}<br>%{hovertext}<extra></extra>")  # fmt: skip
-    figure = quiet(go.Figure(bars), at(words.title, position), height=110 + 22 * len(names), right=16)
-    figure.update_xaxes(range=[0, 1.25], tickvals=[0, 0.25, 0.5, 0.75, 1], title_text=literal(words.probability))
-    figure.update_yaxes(name_axis(names, words.place) | {"range": None, "autorange": "reversed"})
-    figure.update_layout(bargap=0.3)
+    x = titled(words.probability, range=[0, 1.25], tickvals=[0, 0.25, 0.5, 0.75, 1])
+    y = downwards(name_axis(names, words.place))
+    height = 110 + 22 * len(names)
+    figure = quiet(go.Figure(bars), at(words.title, position), height, right=16, x=x, y=y, bargap=0.3)
     picks = [pick(0, "x", rows), pick(0, "text", columns[0]), pick(0, "hovertext", columns[1])]
     return follow(figure, position, tokens, picks=picks + title_picks(words.title))

@@ -15,6 +15,7 @@ from .style import (
     SIGNED,
     Floats,
     colour_bar,
+    downwards,
     hover_lines,
     literal,
     log_ticks,
@@ -23,6 +24,7 @@ from .style import (
     name_axis,
     quiet,
     scale,
+    titled,
     token_axis,
 )
 
@@ -84,14 +86,16 @@ def norm_by_token(
             hover = f"{literal(name)}, {literal(word)}: %{{y:.4g}}<extra></extra>"
             figure.add_scatter(x=np.arange(tokens), y=y, yaxis=axis, name=literal(name), legendgroup=name,
                                showlegend=axis == "y", hovertemplate=hover, **look)  # fmt: skip
-    figure.update_layout(
-        yaxis={"domain": [0.56, 1], "title": {"text": literal(words.mean)}, "nticks": 5},
-        yaxis2={"domain": [0, 0.44], "title": {"text": literal(words.std)}} | _log_axis(figure),
+    quiet(
+        figure,
+        literal(words.title),
+        height=420,
+        x=token_axis(labels, words.token) | {"anchor": "y2"},
+        yaxis=titled(words.mean, domain=[0.56, 1], nticks=5),
+        yaxis2=titled(words.std, domain=[0, 0.44]) | _log_axis(figure),
         hovermode="x unified",
         hoversubplots="axis",
     )
-    quiet(figure, literal(words.title), height=420)
-    figure.update_xaxes(token_axis(labels, words.token) | {"anchor": "y2"})
     return follow(figure, position, tokens, axes=("x",), hover=("x",))
 
 
@@ -150,10 +154,15 @@ def norms_overview(
     must_fit("std", stds.shape, (rows, tokens))
     must_contain(position, tokens)
     figure = go.Figure([_means(means, words), _deviations(stds, words)])
-    down = name_axis(names, words.norm) | {"range": None, "autorange": "reversed"}
-    figure.update_layout(yaxis=down | {"domain": [0.52, 1]}, yaxis2=down | {"domain": [0, 0.48]})
-    quiet(figure, literal(words.title), height=150 + 2 * min(max(16 * rows, 120), 380))
-    figure.update_xaxes(token_axis(labels, words.token) | {"anchor": "y2"})
+    quiet(
+        figure,
+        literal(words.title),
+        height=150 + 2 * min(max(16 * rows, 120), 380),
+        x=token_axis(labels, words.token) | {"anchor": "y2"},
+        y=downwards(name_axis(names, words.norm)),
+        yaxis={"domain": [0.52, 1]},
+        yaxis2={"domain": [0, 0.48]},
+    )
     return follow(figure, position, tokens, axes=("x",), hover=("x",))
 
 

@@ -21,6 +21,7 @@ from .style import (
     must_fit,
     name_axis,
     quiet,
+    titled,
 )
 
 BAR = 0.75  # of the room between two sublayers
@@ -78,10 +79,8 @@ def stream_norms(
     figure.add_scatter(x=depth, y=values[position], mode="lines+markers", name=literal(words.current),
                        hovertemplate=HOVER, line={"color": RESIDUAL, "width": 2},
                        marker={"color": colours, "size": 9})  # fmt: skip
-    quiet(figure, at(words.title, position), height=320)
-    figure.update_xaxes(name_axis(names, words.depth))
-    figure.update_yaxes(rangemode="tozero", title_text=literal(words.norm), nticks=6)
-    figure.update_layout(showlegend=baseline is not None)
+    x, y = name_axis(names, words.depth), titled(words.norm, rangemode="tozero", nticks=6)
+    quiet(figure, at(words.title, position), height=320, x=x, y=y, showlegend=baseline is not None)
     return follow(figure, position, tokens, picks=picks)
 
 
@@ -117,10 +116,8 @@ def contributions(
     if marked.size:
         _mark_off(figure, marked, usual[position, marked], literal(words.off))
         picks.append(pick(2, "y", usual[:, marked]))
-    quiet(figure, at(words.title, position), height=320)
-    figure.update_xaxes(name_axis(names, words.sublayer))
-    figure.update_yaxes(rangemode="tozero", title_text=literal(words.norm), nticks=6)
-    figure.update_layout(barmode="overlay")
+    x, y = name_axis(names, words.sublayer), titled(words.norm, rangemode="tozero", nticks=6)
+    quiet(figure, at(words.title, position), height=320, x=x, y=y, barmode="overlay")
     return follow(figure, position, tokens, picks=picks)
 
 

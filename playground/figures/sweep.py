@@ -8,7 +8,20 @@ import plotly.graph_objects as go
 from numpy.typing import ArrayLike
 
 from .follow import follow
-from .style import LEAST, SIGNED, colour_bar, crosses, decades, hover_lines, literal, must_fit, name_axis, quiet, scale
+from .style import (
+    LEAST,
+    SIGNED,
+    colour_bar,
+    crosses,
+    decades,
+    downwards,
+    hover_lines,
+    literal,
+    must_fit,
+    name_axis,
+    quiet,
+    scale,
+)
 
 
 @dataclass(frozen=True)
@@ -54,7 +67,6 @@ def sweep_map(
         heat.update(decades(z, words.value))
     figure = go.Figure(heat)
     crosses(figure, off)
-    quiet(figure, literal(words.title), height=130 + 26 * min(max(len(layers), 4), 16))
-    figure.update_xaxes(name_axis(parts, words.part))
-    figure.update_yaxes(name_axis(layers, words.layer) | {"range": None, "autorange": "reversed"})
+    x, y = name_axis(parts, words.part), downwards(name_axis(layers, words.layer))
+    quiet(figure, literal(words.title), height=130 + 26 * min(max(len(layers), 4), 16), x=x, y=y)
     return follow(figure, 0, 1, switch=[list(row) for row in switch])

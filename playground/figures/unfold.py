@@ -55,12 +55,11 @@ def unfolded(
         axis = f"y{i + 1}" if i else "y"
         figure.add_bar(x=np.arange(keys.shape[1]), y=array[position], yaxis=axis, marker={"color": colour},
                        hovertemplate=f"%{{x}}: %{{y:.4g}}<extra>{literal(name)}</extra>")  # fmt: skip
-    _rows(figure, names)
-    quiet(figure, at(words.title, position), height=60 + len(arrays) * ROW)
-    figure.update_layout(showlegend=False, bargap=0.25)
+    x = token_axis([labels[key] for key in keys[position]], words.key) | {"anchor": "y6"}
+    height = 60 + len(arrays) * ROW
+    quiet(figure, at(words.title, position), height, x=x, showlegend=False, bargap=0.25, **_rows(names))
     picks = [*title_picks(words.title), *(pick(i, "y", array) for i, array in enumerate(arrays))]
     every = keys.shape[1] == tokens
-    figure.update_xaxes(token_axis([labels[key] for key in keys[position]], words.key) | {"anchor": "y6"})
     if not every:
         picks += _moving(keys, labels)
     axes: Any = ("x",) if every else ()
@@ -73,17 +72,20 @@ def most_weighted(weights: Floats, most: int) -> NDArray[np.intp]:
     return np.sort(best, axis=1)
 
 
-def _rows(figure: go.Figure, names: Sequence[str]) -> None:
-    """One axis below the other, each with its name above it."""
+def _rows(names: Sequence[str]) -> dict[str, Any]:
+    """The layout of one axis below the other, each with its name above it."""
     height = 1 / len(names)
+    rows: dict[str, Any] = {"annotations": []}
     for i, name in enumerate(names):
         top = 1 - i * height
-        settings = {"domain": [top - height, top - GAP * height], "nticks": 3, "zeroline": True}
+        settings = {"domain": [top - height, top - GAP * height], "nticks": 3}
         if i == WEIGHTS:
             settings |= {"range": [0, 1], "tickvals": [0, 0.5, 1]}
-        figure.update_layout({f"yaxis{i + 1 if i else ''}": settings})
-        figure.add_annotation(text=literal(name), x=0, xref="paper", xanchor="left", y=top - GAP * height, yref="paper",
-                              yanchor="bottom", showarrow=False, font={"size": 12})  # fmt: skip
+        rows[f"yaxis{i + 1 if i else ''}"] = settings
+        place = {"x": 0, "xref": "paper", "xanchor": "left", "y": top - GAP * height, "yref": "paper"}
+        look = {"yanchor": "bottom", "showarrow": False, "font": {"size": 12}}
+        rows["annotations"].append({"text": literal(name), **place, **look})
+    return rows
 
 
 def _moving(keys: NDArray[np.intp], labels: Sequence[str]) -> list[dict[str, Any]]:
