@@ -110,7 +110,7 @@ async def one_round(visitor: Scripted, expected: Right, luck: random.Random, tol
     visitor.fill("prompt", expected.prompt)
     with told.timed("type"):
         await visitor.fire("run", "click")
-        await visitor.fire("player", "seen")
+        await visitor.fire("player", "see_attention")
     view = visitor.shown("player")
     known, labels = view["start"] + len(view["labels"]), view["labels"]
     for step, (label, probability) in enumerate(zip(expected.labels, expected.probabilities, strict=True)):
@@ -122,7 +122,7 @@ async def one_round(visitor: Scripted, expected: Right, luck: random.Random, tol
             return False
         with told.timed("step"):
             await visitor.fire("player", "need", {"text": view["text"], "from": known + step})
-            await visitor.fire("player", "seen")
+            await visitor.fire("player", "see_attention")
         grown = visitor.shown("player")
         told.expect(grown["labels"], [label], f"token {step} after {expected.prompt!r}")
         told.expect(grown["steps"][0]["chosen"][2], probability, f"its probability after {expected.prompt!r}")
@@ -131,7 +131,7 @@ async def one_round(visitor: Scripted, expected: Right, luck: random.Random, tol
     await asyncio.sleep(luck.uniform(*PAUSE))
     with told.timed("switch"):
         await visitor.fire("switches", "flip", {"off": [SWITCH]})
-        await visitor.fire("player", "seen")
+        await visitor.fire("player", "see_attention")
     told.expect(visitor.shown("player")["steps"][-1]["kl"], expected.kl, f"KL of {expected.prompt!r}")
     if luck.random() < SWEEPS:
         with told.timed("sweep"):

@@ -1,6 +1,6 @@
 // The token strip and its player. It holds every position computed so far, so that moving among them asks nobody;
 // only the frontier, where the text ends, asks the server for one more token.
-playground.player = (element, props, watch, need, branch, seen) => {
+playground.player = (element, props, watch, need, branch, ...sees) => {
   const { el, fill, state, on, typing } = playground;
   const strip = element.querySelector('.strip');
   const bar = element.querySelector('.transport');
@@ -221,6 +221,12 @@ playground.player = (element, props, watch, need, branch, seen) => {
   // A step whose answer never came (a refusal, a lost connection) must not block the next.
   on('refused', () => { busy = false; delete element.dataset.busy; halt(); });
 
-  watch('value', () => { take(); seen({}); });
+  // The open tab is drawn anew when something that it shows is new.
+  const tabs = strip.dataset.tabs.split(' ');
+  state.look.tab = tabs.includes(playground.arrived.get('tab')) ? playground.arrived.get('tab') : tabs[0];
+  const see = () => sees[tabs.indexOf(state.look.tab)]({});
+  on('see', see);
+  on('language', see);
+  watch('value', () => { take(); see(); });
   take();
 };

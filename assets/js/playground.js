@@ -39,6 +39,12 @@ window.playground = (() => {
     remember();
   }
 
+  function open(tab) {
+    if (state.look.tab === tab) return;
+    look({ tab });
+    say('see');
+  }
+
   // The URL restores the page. Written a moment after the last change, so that playing does not flood the history,
   // and not before the page has become what the URL asks for: Gradio sends the URL of that moment to the server.
   let timer, settled = false;
@@ -152,5 +158,5 @@ window.playground = (() => {
 
   const typing = (target) => target.closest?.('input, textarea, select, [contenteditable], [role=tab], [role=slider], [role=listbox], [role=radio]');
 
-  return { bus, state, say, on, select, hover, show, begin, setLanguage, language, look, address, settle, toggleDark, el, fill, number, read, know, given, called, typing, keep, kept, arrived };
+  return { bus, state, say, on, select, hover, show, begin, setLanguage, language, look, open, address, settle, toggleDark, el, fill, number, read, know, given, called, typing, keep, kept, arrived };
 })();

@@ -1,5 +1,6 @@
 """The page: the only place that imports gradio, and this file the first to do so."""
 
+import importlib.util
 import inspect
 import os
 import sys
@@ -9,6 +10,12 @@ from typing import Any
 
 # Before gradio is imported: it would otherwise try to report home at every start.
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
+# It keeps a record of every event for a dashboard that we do not offer, and summed all up again after each.
+os.environ.setdefault("GRADIO_ANALYTICS_MAX_EVENTS", "1")
+os.environ.setdefault("GRADIO_ANALYTICS_CACHE_FREQUENCY", str(10**9))
+# It asks for matplotlib before and after every event, and Python searches the disk each time for what is not there.
+if importlib.util.find_spec("matplotlib") is None:
+    sys.modules["matplotlib"] = None  # type: ignore[assignment]
 
 
 @contextmanager

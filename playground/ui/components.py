@@ -88,16 +88,19 @@ def alert() -> Any:
     return component("alert", (), '<div class="alert" role="alert"></div>', elem_id="alert")
 
 
-def player(value: Any) -> Any:
+def player(value: Any, tabs: Sequence[str]) -> Any:
     """The token strip with its transport.
 
-    Events `need`: one more token is wanted, `branch`: these words instead of a token, `seen`: a new run is shown.
+    Events `need`: one more token is wanted, `branch`: these words instead of a token, `see_<tab>`: this tab is open and
+    something it shows is new.
     """
     template = (
-        '<div class="transport" role="toolbar"></div><div class="strip" role="group"></div>'
+        '<div class="transport" role="toolbar"></div>'
+        f'<div class="strip" role="group" data-tabs="{" ".join(tabs)}"></div>'
         '<div class="notices" role="status"></div>'
     )
-    return component("player", ("need", "branch", "seen"), template, value=value, elem_id="player")
+    events = ("need", "branch", *(f"see_{tab}" for tab in tabs))
+    return component("player", events, template, value=value, elem_id="player")
 
 
 def bars() -> Any:

@@ -59,7 +59,7 @@ def build(models: Models, runs: Runs, model: str, lang: str) -> gr.Blocks:
     answers = Answers(models, runs)
     first = answers.write(Request(model, PROMPT), Choice(), NEW_TOKENS)
     with gr.Blocks(title="GPT Playground", analytics_enabled=False, delete_cache=FILES_KEPT) as page:
-        session, tab = gr.State(Session(first)), gr.State(attention.TAB)
+        session = gr.State(Session(first))
         with gr.Row(elem_id="header"):
             title = gr.HTML(elem_id="title", apply_default_css=False)
             badge = proof_badge(proofs.proved(first, runs(first)))
@@ -67,7 +67,7 @@ def build(models: Models, runs: Runs, model: str, lang: str) -> gr.Blocks:
             language = gr.Radio(choices, value=lang, show_label=False, container=False, elem_id="language")
             guide()
             theme = gr.Button("", size="sm", elem_id="theme", min_width=96)
-        wiring = Wiring(runs, session, language, tab, alert(), compare.comparison(answers))
+        wiring = Wiring(runs, session, language, alert(), compare.comparison(answers))
         wiring.fitted(title, heading)
         wiring.worded(theme, "page.theme")
         wiring.worded(language, "page.language")
@@ -78,7 +78,7 @@ def build(models: Models, runs: Runs, model: str, lang: str) -> gr.Blocks:
                 taken = take_home.build(wiring, models.own_name)
             with gr.Column(elem_id="stage", scale=1, min_width=320):
                 value = answers.shown(first, Choice(), at=runs(first).n_prompt - 1)
-                strip = player(value)
+                strip = player(value, [part.TAB for part in TABS])
                 with gr.Row(elem_id="cols"):
                     with gr.Column(scale=0, min_width=300, elem_id="left"):
                         next_bars = bars()
@@ -95,7 +95,7 @@ def build(models: Models, runs: Runs, model: str, lang: str) -> gr.Blocks:
         proofs.wire(wiring, runs, badge)
         wire_page(page, wiring, answers, controls, first, tabs, parts, beside)
         theme.click(None, None, None, js="() => { playground.toggleDark(); return []; }")
-        wiring.connect(strip.seen)
+        wiring.connect(lambda tab: getattr(strip, f"see_{tab}"))
         wiring.begin(Session(first), lang, attention.TAB)
         api.publish(answers)
     return page
@@ -204,14 +204,11 @@ def wire_page(page: gr.Blocks, wiring: Wiring, answers: Answers, controls: Contr
     page.load(None, None, wiring.lang, js="() => playground.language()")
     wiring.lang.change(None, wiring.lang, None, js="(lang) => { playground.setLanguage(lang); return []; }")
     for name, part in parts.items():
-        js = f"() => {{ playground.look({{ tab: '{name}' }}); return []; }}"
-        part.tab.select(
-            lambda name=name: name, None, wiring.tab, js=js, show_progress="hidden", api_visibility="private"
-        )
+        part.tab.select(None, None, None, js=f"() => {{ playground.open('{name}'); return []; }}")
 
     served = wiring.lang.value
     places = named(parts)
-    outputs = [controls.prompt, controls.model, *controls.how, controls.player, controls.switches, tabs, wiring.tab,
+    outputs = [controls.prompt, controls.model, *controls.how, controls.player, controls.switches, tabs,
                wiring.comparison.chosen, *beside, *wiring.dressed,
                *(control for control, _ in places.values())]  # fmt: skip
 
@@ -232,7 +229,7 @@ def wire_page(page: gr.Blocks, wiring: Wiring, answers: Answers, controls: Contr
         written = [request.prompt, model.name, *as_controls(choice)]
         compared = compare.restore(answers, query, session)
         besides = [compared, compared.kind, compared.prompt]
-        return [*written, *shown, gr.Tabs(selected=tab), tab, *besides, *wiring.dress(lang, model), *found]
+        return [*written, *shown, gr.Tabs(selected=tab), *besides, *wiring.dress(lang, model), *found]
 
     arrived = wiring.on([page.load], restore, [wiring.lang, wiring.session], outputs,
                         js="(lang, session) => [playground.language(), session]")  # fmt: skip

@@ -77,11 +77,8 @@ class Part:
 class Wiring:
     """Collects, while the page is built, what has words and what has pictures; `connect` makes the events."""
 
-    def __init__(
-        self, runs: Runs, session: gr.State, lang: gr.Radio, tab: gr.State, alert: Component, comparison: Comparison
-    ) -> None:
-        self.runs, self.session, self.lang, self.tab, self.alert = runs, session, lang, tab, alert
-        self.comparison = comparison
+    def __init__(self, runs: Runs, session: gr.State, lang: gr.Radio, alert: Component, comparison: Comparison) -> None:
+        self.runs, self.session, self.lang, self.alert, self.comparison = runs, session, lang, alert, comparison
         self._fitted: list[tuple[Any, Fit]] = []
         self._shown: list[Shown] = []
 
@@ -130,19 +127,15 @@ class Wiring:
         look = self.read(session.request, lang, None)
         return [
             (shown.tab, shown.component.elem_id, shown.draw(look, *own))
-            for shown, own in self.with_values(values)
+            for shown, own in with_values(self._shown, values)
             if shown.tab is not None
         ]
 
-    def with_values(self, values: Sequence[Any]) -> Iterator[tuple[Shown, Sequence[Any]]]:
-        """What is shown, each with the values of its own controls out of those of all."""
-        for shown in self._shown:
-            yield shown, values[: len(shown.controls)]
-            values = values[len(shown.controls) :]
-
     @property
-    def pictures(self) -> list[Component]:
-        return [shown.component for shown in self._shown]
+    def in_sight(self) -> dict[str, list[Shown]]:
+        """For every tab what is seen while it is open: its own pictures and those beside the tabs."""
+        tabs = dict.fromkeys(shown.tab for shown in self._shown if shown.tab is not None)
+        return {tab: [shown for shown in self._shown if shown.tab in (tab, None)] for tab in tabs}
 
     def look(self, session: Session, lang: str, compared: Any, at: int | None = None) -> Look:
         other = self.comparison.request(compared, session)
@@ -162,21 +155,29 @@ class Wiring:
         names = {lang: [say(lang, "beside.this_run"), self.comparison.name(compared, lang)] for lang in LANGUAGES}
         return Pair(here, shown.draw(look.other, *values), names)
 
-    def draw(self, session: Session, lang: str, tab: str, compared: Any, *values: Any) -> list[Any]:
-        """Every picture of the open tab and beside the tabs; the others keep what they have."""
-        look = self.look(session, lang, compared)
-        return [
-            self.drawn(shown, look, compared, own) if shown.tab in (tab, None) else gr.skip()
-            for shown, own in self.with_values(values)
-        ]
+    def drawing(self, together: Sequence[Shown]) -> Callable[..., list[Any]]:
+        """What draws these pictures from the values of all their controls."""
 
-    def connect(self, seen: Any) -> None:
-        """Call last: redraw when a new run was `seen`, or the language, the tab or a control changed; relabel."""
-        controls = self.controls
+        def draw(session: Session, lang: str, compared: Any, *values: Any) -> list[Any]:
+            look = self.look(session, lang, compared)
+            return [self.drawn(shown, look, compared, own) for shown, own in with_values(together, values)]
+
+        return draw
+
+    def connect(self, see: Callable[[str], Any]) -> None:
+        """Call last: draw a tab when the page wants to `see` it, or a control of its own changed; relabel.
+
+        The page knows which tab is open and what is new. Were one event to answer for all tabs, Gradio would make anew
+        all components of the closed ones, whose pictures stay as they are.
+        """
         chosen = self.comparison.chosen
-        changes = [item.change for item in dict.fromkeys([self.tab, self.lang, chosen, *controls])]
-        inputs = [self.session, self.lang, self.tab, chosen, *controls]
-        self.on([seen, *changes], self.draw, inputs, self.pictures, asked=False, trigger_mode="always_last")
+        chosen.change(None, None, None, js="() => { playground.say('see'); return []; }")
+        for tab, together in self.in_sight.items():
+            controls = [control for shown in together for control in shown.controls]
+            own = dict.fromkeys(control for shown in together if shown.tab for control in shown.controls)
+            self.on([see(tab), *(control.change for control in own)], self.drawing(together),
+                    [self.session, self.lang, chosen, *controls], [shown.component for shown in together],
+                    asked=False, trigger_mode="always_last")  # fmt: skip
 
         for shown in self._shown:
             if hasattr(shown.component, "redraw"):
@@ -210,11 +211,11 @@ class Wiring:
             for name, value in fit(self.runs.model(session.request.model), lang).items():
                 setattr(control, name, value)
                 control.constructor_args[name] = value  # of which Gradio makes each visitor's copy, after gr.skip() too
-        values = [control.value for control in self.controls]
-        drawn = self.draw(session, lang, tab, self.comparison.chosen.value, *values)
-        for shown, picture in zip(self._shown, drawn, strict=True):
-            if shown.tab == tab:
-                shown.component.value = shown.component.postprocess(picture)
+        together = [shown for shown in self._shown if shown.tab == tab]
+        values = [control.value for shown in together for control in shown.controls]
+        drawn = self.drawing(together)(session, lang, self.comparison.chosen.value, *values)
+        for shown, picture in zip(together, drawn, strict=True):
+            shown.component.value = shown.component.postprocess(picture)
 
     def on(
         self,
@@ -237,6 +238,13 @@ class Wiring:
         others = [trigger for trigger in triggers if trigger not in ours]
         made = [trigger(*event, **how) for trigger in ours] + ([gr.on(others, *event, **how)] if others else [])
         return made[-1]
+
+
+def with_values(together: Sequence[Shown], values: Sequence[Any]) -> Iterator[tuple[Shown, Sequence[Any]]]:
+    """What is shown, each with the values of its own controls out of those of all."""
+    for shown in together:
+        yield shown, values[: len(shown.controls)]
+        values = values[len(shown.controls) :]
 
 
 def guarded(fn: Callable[..., Any], n_outputs: int, done: Any = None) -> Callable[..., Any]:
