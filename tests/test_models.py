@@ -119,7 +119,7 @@ def test_O_CKP_14_the_refusal_says_the_same_whether_or_not_the_file_exists(name)
     assert len(said) < 300
 
 
-def test_a_model_is_loaded_once_and_shared(monkeypatch):
+def test_O_DEP_03_a_model_is_loaded_once_and_shared(monkeypatch):
     loaded = []
     monkeypatch.setattr(module, "load", lambda folder, real=module.load: loaded.append(folder) or real(folder))
     models = Models()

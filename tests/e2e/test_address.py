@@ -52,7 +52,7 @@ def test_every_tab_is_restored(visit, tab):
     ],
     ids=lambda value: str(value) if isinstance(value, dict) else "",
 )
-def test_an_address_that_makes_no_sense_is_refused_and_the_page_works(visit, query, key):
+def test_O_UI_05_an_address_that_makes_no_sense_is_refused_and_the_page_works(visit, query, key):
     visitor = visit("zh", query)
     begin = visitor.say(key).split("{")[0] or visitor.say(key).split("}")[1].split("{")[0]
     expect(visitor.alert).to_contain_text(begin)

@@ -26,7 +26,7 @@ def one_run(visitor, prompt):
     visitor.button("first").click()  # whatever goes on writing stops
 
 
-def test_O_SEC_text_is_never_markup(visit):
+def test_O_SEC_01_O_SEC_02_O_SEC_03_O_SEC_04_text_is_never_markup(visit):
     """O-SEC-01 to 04: in the strip, the bars, the figures and the notices of every tab."""
     visitor = visit("en", "n=0")
     dialogs = []
@@ -49,7 +49,7 @@ def test_O_SEC_text_is_never_markup(visit):
     assert dialogs == []
 
 
-def test_P2_an_empty_prompt_is_refused_and_the_old_result_stays(home):
+def test_O_TOK_09_an_empty_prompt_is_refused_and_the_old_result_stays(home):
     before = home.bars()
     home.run("")
     expect(home.alert).to_have_text(home.say("errors.prompt_empty"))
@@ -62,7 +62,7 @@ def test_P2_an_empty_prompt_is_refused_and_the_old_result_stays(home):
     expect(home.find("#switches .sw.off")).to_have_count(0)
 
 
-def test_P3_too_many_characters_are_refused_with_the_limit(home):
+def test_O_TOK_07_O_UI_05_too_many_characters_are_refused_with_the_limit(home):
     home.run("a" * 20_001)
     expect(home.alert).to_have_text(home.say("errors.prompt_too_long", characters="20,001", limit="20,000"))
     expect(home.chips).to_have_count(30)

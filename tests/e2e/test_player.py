@@ -130,7 +130,7 @@ def test_O_UI_02_playing_on_for_thirty_tokens_leaves_nothing_behind(visit):
     assert visitor.page.evaluate("scrollY") == scrolled
 
 
-def test_P6_it_stops_where_the_model_ends_its_text_and_says_why(visit, lang):
+def test_O_GEN_08_it_stops_where_the_model_ends_its_text_and_says_why(visit, lang):
     visitor = visit(lang, "prompt=The+end.&n=0")
     visitor.press("End")
     visitor.button("step").click()

@@ -54,7 +54,7 @@ def staged(at: int, sampling: Sampling, seed: int):
     return parts, choose(parts, sampling, seed, at + 1)
 
 
-def test_sampling_is_shown_as_stages_on_the_bars_and_no_slider_makes_a_pass(visit):
+def test_O_UI_07_sampling_is_shown_as_stages_on_the_bars_and_no_slider_makes_a_pass(visit):
     visitor = visit("en", {"n": 0, **SAMPLED})
     expect(visitor.find("#bars .top_p").first).to_be_attached()
     parts, drawn = staged(9, Sampling(0.8, 12, 0.9), 5)

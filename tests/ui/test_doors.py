@@ -42,7 +42,7 @@ def call(fn: int, data: list, event_data: object = None, timeout: float = 60) ->
 
 
 @pytest.mark.parametrize("kind", ODD)
-def test_no_handler_answers_odd_values_with_a_leak(kind):
+def test_O_SEC_06_no_handler_answers_odd_values_with_a_leak(kind):
     odd = ODD[kind]
     for dependency in config()["dependencies"]:
         if not dependency["backend_fn"]:
@@ -51,7 +51,7 @@ def test_no_handler_answers_odd_values_with_a_leak(kind):
         assert not any(leak in answer for leak in LEAKS), (dependency["id"], answer[:500])
 
 
-def test_missing_and_surplus_values_do_not_leak():
+def test_O_SEC_06_missing_and_surplus_values_do_not_leak():
     for dependency in config()["dependencies"]:
         for data in ([], [1] * (len(dependency["inputs"]) + 3)):
             if dependency["backend_fn"] and len(data) != len(dependency["inputs"]):
@@ -59,19 +59,19 @@ def test_missing_and_surplus_values_do_not_leak():
                 assert not any(leak in answer for leak in LEAKS), (dependency["id"], answer[:500])
 
 
-def test_after_all_that_nothing_has_changed():
+def test_O_SEC_06_after_all_that_nothing_has_changed():
     server = serving.server()
     assert server.runs(Request(serving.OWN, "Hello, I am")).trace.logits[-1].argmax() == 17442
     assert set(server.models._loaded) <= {"storyteller", "untrained", serving.OWN}
 
 
-def test_no_handler_has_a_public_name_but_the_four():
+def test_O_SEC_06_no_handler_has_a_public_name_but_the_four():
     public = {d["api_name"] for d in config()["dependencies"] if d["api_visibility"] == "public"}
     assert public == {"generate", "attention", "layer_norm", "ablate"}
 
 
 @pytest.mark.parametrize("path", ["/etc/passwd", "app.py", "assets/models/storyteller/model.safetensors", "../app.py"])
-def test_files_of_the_server_are_not_served(path):
+def test_O_SEC_06_files_of_the_server_are_not_served(path):
     answer = httpx.get(f"{serving.server().url}/gradio_api/file={path}", trust_env=False)
     assert answer.status_code in (403, 404)
 

@@ -63,7 +63,7 @@ def refusals():
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_bad_input_gets_one_sentence_and_no_traceback(refusals, case):
+def test_O_UI_05_bad_input_gets_one_sentence_and_no_traceback(refusals, case):
     event, said = refusals[case]
     assert event == "error", said
     assert 10 < len(said) < 400
@@ -88,7 +88,7 @@ def test_bad_input_gets_one_sentence_and_no_traceback(refusals, case):
         ("/generate empty prompt", ["empty"]),
     ],
 )
-def test_a_refusal_names_the_value_and_the_limit(refusals, case, words):
+def test_O_UI_05_a_refusal_names_the_value_and_the_limit(refusals, case, words):
     for word in words:
         assert word in refusals[case][1]
 

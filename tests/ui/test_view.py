@@ -215,7 +215,7 @@ def test_O_GEN_02_what_is_dropped_is_told_from_the_17th_token_on(runs):
     assert "oldest 2 " in told
 
 
-def test_P3_a_long_prompt_tells_how_many_were_dropped(runs):
+def test_O_TOK_07_a_long_prompt_tells_how_many_were_dropped(runs):
     assert "no longer seen" in noticed(runs, Request("fix_a", "the " * 30))
 
 
@@ -279,7 +279,7 @@ def run_of(made, config):
     return type("R", (), {"ids": (1, 2, *made), "n_prompt": 2, "model": model})()
 
 
-def test_P6_it_stops_at_the_end_of_the_text():
+def test_O_GEN_08_it_stops_at_the_end_of_the_text():
     assert view.stop(run_of((5, 50256), Ends())) == "end_of_text"
     assert view.stop(run_of((5,), Ends())) is None
     assert view.stop(run_of((), Ends())) is None
