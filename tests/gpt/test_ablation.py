@@ -118,12 +118,13 @@ def test_O_ABL_03_only_the_residual_path(fix_a):
 
 
 def test_O_ABL_04_off_and_on_again_leaves_no_trace(fix_a):
-    before = fix_a(PROMPT)
+    before, traced = fix_a(PROMPT), fix_a.trace(PROMPT).logits
     for word in ["attention.0", "attention.1", "attention.2", "feed_forward.0", "feed_forward.1", "feed_forward.2"]:
         fix_a(PROMPT, parse([word], 3, 2))
         assert torch.equal(fix_a(PROMPT), before)
     fix_a.trace(PROMPT, Ablation.all_sublayers(3))
     assert torch.equal(fix_a(PROMPT), before)
+    assert torch.equal(fix_a.trace(PROMPT).logits, traced)
     assert not any(module._forward_hooks or module._forward_pre_hooks for module in fix_a.modules())
 
 

@@ -1,5 +1,6 @@
 """Weights in Hugging Face's layout load exactly or are refused by name; nothing is ever executed or ignored."""
 
+import hashlib
 import json
 import pickle
 import re
@@ -31,6 +32,7 @@ from playground.errors import (
 )
 from playground.gpt.checkpoints import load, read_config, save
 from playground.gpt.model import GPTModel
+from playground.text import say_error
 
 PROMPT = torch.tensor([fixture.PROMPT])
 PLAYGROUND = Path(__file__).parents[2] / "playground"
@@ -49,6 +51,8 @@ def refused(folder: Path, kind: type[ModelError]) -> dict[str, object]:
 
 
 def test_the_fixture_is_the_file_that_the_cases_mean(fix_a_folder):
+    raw = (fix_a_folder / "model.safetensors").read_bytes()
+    assert hashlib.sha256(raw).hexdigest() == "5501aef6d67be4adee9a9f41d61b8316c5df3501144b65361a7022f05f2f9934"
     assert (fix_a_folder / "model.safetensors").stat().st_size == 1_622_840
     stored = load_file(fix_a_folder / "model.safetensors")
     assert len(stored) == 40
@@ -88,6 +92,15 @@ def test_O_CKP_02_mask_buffers_of_old_files_are_no_weights(fix_a, tmp_path):
     model = load(fixture.write(tmp_path, with_masks))
     assert torch.equal(model(PROMPT), fix_a(PROMPT))
     assert sum(weights.numel() for weights in model.parameters()) == 404_816
+
+
+def test_O_CKP_03_a_forgotten_transpose_would_show_though_the_matrix_is_square(tmp_path):
+    def turned(tensors: fixture.Tensors) -> fixture.Tensors:
+        return {n: np.ascontiguousarray(v.T) if n.endswith("attn.c_proj.weight") else v for n, v in tensors.items()}
+
+    logits = last(load(fixture.write(tmp_path, turned)))
+    assert int(logits.argmax()) == 20431
+    assert_close(logits[:3], torch.tensor([-0.766168, 0.209554, -0.447298]), rtol=0, atol=1e-4)
 
 
 def test_O_CKP_04_a_stored_head_may_be_the_table_again(fix_a, tmp_path):
@@ -139,13 +152,18 @@ def test_O_CKP_09_a_cut_file_is_refused_at_once(tmp_path, size):
     file = fixture.write(tmp_path) / "model.safetensors"
     file.write_bytes(file.read_bytes()[:size])
     begun = time.monotonic()
-    assert refused(tmp_path, FileIncomplete) == {"file": "model.safetensors"}
+    values = refused(tmp_path, FileIncomplete)
     assert time.monotonic() - begun < 1
+    assert values == {"file": "model.safetensors"}
+    assert "file incomplete or not a safetensors file" in say_error("en", FileIncomplete(**values))
+    assert "文件不完整，或不是 safetensors 文件" in say_error("zh", FileIncomplete(**values))
 
 
 def test_O_CKP_10_heads_that_do_not_divide_are_refused(tmp_path):
     values = refused(fixture.write(tmp_path, n_embd=10, n_head=4), HeadsDoNotDivide)
     assert (values["emb_dim"], values["n_heads"]) == (10, 4)
+    said = say_error("en", HeadsDoNotDivide(**values))
+    assert "The embedding size must be a multiple of heads: 10 is not one of 4" in said
 
 
 def test_O_CKP_11_the_configs_epsilon_counts(tmp_path):
