@@ -110,6 +110,7 @@ def test_O_ATT_02_O_ATT_07_O_ATT_08_O_TOK_10_O_DEP_06_prompts_that_a_picture_cou
         assert ticks(visitor, "x") == expected
         assert visitor.figure("attention-map")["layout"]["xaxis"]["type"] == "linear"
         assert visitor.chips.count() == len(expected)
+        assert visitor.grid("attention-map").shape == (len(expected), len(expected))
 
     over_cell(visitor, 3, 2)  # O-DEP-06
     expect(visitor.find("#attention-map .hoverlayer")).to_contain_text("0.3428")

@@ -97,6 +97,9 @@ def test_O_TOK_03_chinese_characters_stand_over_their_parts(visit):
     for tab in ("norms", "residual", "attention"):
         visitor.show_tab(tab)
         assert "\ufffd" not in visitor.page.content()
+    for i in range(4):
+        visitor.chips.nth(i).hover()
+        assert "\ufffd" not in visitor.page.content()
     expect(visitor.find("#prompt textarea")).to_have_value("你好")
 
 

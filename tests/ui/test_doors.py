@@ -1,7 +1,6 @@
 """O-SEC-06: every handler of the page can be called by hand with anything. None of them minds."""
 
 import json
-import uuid
 from pathlib import Path
 
 import httpx
@@ -9,6 +8,7 @@ import pytest
 
 import serving
 from playground.runs import Request
+from ui.caller import answered, config
 
 ODD = {
     "nothing": None,
@@ -21,33 +21,13 @@ ODD = {
 LEAKS = ("Traceback", "site-packages", str(Path(__file__).parents[2]), "root:x:")
 
 
-def config():
-    return httpx.get(f"{serving.server().url}/config", trust_env=False).json()
-
-
-def call(fn: int, data: list, event_data: object = None, timeout: float = 60) -> dict:
-    """What the queue says in the end of handler `fn`, asked directly with a session of its own."""
-    url, visitor = f"{serving.server().url}/gradio_api", uuid.uuid4().hex
-    body = {"fn_index": fn, "data": data, "session_hash": visitor, "event_data": event_data}
-    with httpx.Client(timeout=timeout, trust_env=False) as http:
-        joined = http.post(f"{url}/queue/join", json=body)
-        if joined.status_code != 200:
-            return {"output": joined.text}
-        with http.stream("GET", f"{url}/queue/data", params={"session_hash": visitor}) as told:
-            for line in told.iter_lines():
-                message = json.loads(line.removeprefix("data: ")) if line.startswith("data: ") else {}
-                if message.get("msg") in ("process_completed", "unexpected_error"):
-                    return message
-    raise AssertionError("no answer")
-
-
 @pytest.mark.parametrize("kind", ODD)
 def test_O_SEC_06_no_handler_answers_odd_values_with_a_leak(kind):
     odd = ODD[kind]
     for dependency in config()["dependencies"]:
         if not dependency["backend_fn"]:
             continue
-        answer = json.dumps(call(dependency["id"], [odd] * len(dependency["inputs"]), odd))
+        answer = json.dumps(answered(dependency["id"], [odd] * len(dependency["inputs"]), odd))
         assert not any(leak in answer for leak in LEAKS), (dependency["id"], answer[:500])
 
 
@@ -55,7 +35,7 @@ def test_O_SEC_06_missing_and_surplus_values_do_not_leak():
     for dependency in config()["dependencies"]:
         for data in ([], [1] * (len(dependency["inputs"]) + 3)):
             if dependency["backend_fn"] and len(data) != len(dependency["inputs"]):
-                answer = json.dumps(call(dependency["id"], data))
+                answer = json.dumps(answered(dependency["id"], data))
                 assert not any(leak in answer for leak in LEAKS), (dependency["id"], answer[:500])
 
 
