@@ -117,7 +117,7 @@ def test_notices(visit, lang, prompt, key, values):
     expect(visitor.find("#player .notices")).to_contain_text(visitor.say(key, **values))
 
 
-def test_a_model_that_cannot_be_had_offline_is_one_sentence_and_the_old_one_stays(home):
+def test_O_CKP_16_a_model_that_cannot_be_had_offline_is_one_sentence_and_the_old_one_stays(home):
     home.find("#model input").click()
     home.page.get_by_role("option", name="gpt2", exact=True).click()
     expect(home.alert).to_have_text(home.say("errors.model_offline", name="openai-community/gpt2"))
