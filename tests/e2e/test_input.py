@@ -3,6 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
+from e2e.visitor import TABS as EVERY_TAB
 from e2e.visitor import run
 
 LABELS = "(chips) => chips.map((chip) => chip.getAttribute('aria-label'))"
@@ -34,7 +35,7 @@ def test_O_SEC_01_O_SEC_02_O_SEC_03_O_SEC_04_text_is_never_markup(visit):
     links = visitor.page.locator("#stage a, #stage svg a[href], #stage h1, #stage img").count()
     for prompt in HOSTILE:
         one_run(visitor, prompt)
-        for tab in ("norms", "residual", "attention"):
+        for tab in (*EVERY_TAB, "attention") if prompt == HOSTILE[0] else ("norms", "residual", "attention"):
             visitor.show_tab(tab)
         visitor.quiet()
         labels = run(prompt).labels

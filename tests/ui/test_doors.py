@@ -58,10 +58,30 @@ def test_O_SEC_06_files_of_the_server_are_not_served(path):
 
 def test_O_SEC_05_there_is_no_upload_to_fill_the_disk_with():
     """No part of the page takes a file; what Gradio's own door takes is bounded."""
+    place = Path(serving.server().page.GRADIO_CACHE)
+    before = sum(file.stat().st_size for file in place.rglob("*") if file.is_file())
+    answers = [upload("x", b"0" * 5_000_000), upload("x" * 1_000_000, b"00"), upload('../../"x', b"00")]
+    answers += [upload(f"{k}", b"00") for k in range(50)]
+    assert all(400 <= status < 500 for status in answers), answers
+    assert sum(file.stat().st_size for file in place.rglob("*") if file.is_file()) - before < 100
+
+
+@pytest.mark.parametrize(
+    "name", ["x" * 1_000_000, "../../x", 'a"b', "..", "\0", "x/../../../y"], ids=lambda name: name[:12]
+)
+def test_O_SEC_05_whatever_a_file_is_called_it_stays_where_it_belongs(name):
+    """Of one byte, which is as much as the door takes."""
+    place = Path(serving.server().page.GRADIO_CACHE).resolve()
     answer = httpx.post(
-        f"{serving.server().url}/gradio_api/upload",
-        files={"files": ("x", b"0" * 5_000_000)},
-        trust_env=False,
-        timeout=30,
+        f"{serving.server().url}/gradio_api/upload", files={"files": (name, b"0")}, trust_env=False, timeout=30
     )
-    assert 400 <= answer.status_code < 500
+    assert answer.status_code == 200 or 400 <= answer.status_code < 500, answer.text
+    if answer.status_code == 200:
+        (path,) = answer.json()
+        assert Path(path).resolve().is_relative_to(place)
+
+
+def upload(name: str, data: bytes) -> int:
+    return httpx.post(
+        f"{serving.server().url}/gradio_api/upload", files={"files": (name, data)}, trust_env=False, timeout=30
+    ).status_code
