@@ -88,6 +88,8 @@ def test_O_ATT_12_labels_rows_and_columns_are_as_many_as_the_tokens_read(runs, m
     names = [html.unescape(text) for text in sent["layout"]["xaxis"]["ticktext"]]
     assert names == [tokenizer("gpt2").label(token) for token in run.ids[-tokens:]]
     assert sent["layout"]["yaxis"]["ticktext"] == sent["layout"]["xaxis"]["ticktext"]
+    assert "the newest included" in say("en", "attention.help")
+    assert "刚写出的也在内" in say("zh", "attention.help")
 
 
 def test_O_ATT_09_144_heads_of_64_tokens_weigh_little():
