@@ -27,6 +27,7 @@ from playground.ui.answers import Answers
 from playground.ui.api import Endpoints, refusing
 from playground.ui.session import Choice, Session
 from playground.ui.wiring import Look
+from ui.caller import Caller
 
 HOSTILE = (
     "\0\x1b\x7f\u0085\u00ad\u200d\u202e\u2066\u2028\ufeff\ufffd\ud800\udbff\udc0b\U000e0001⟨⟩·↵<>&\"'$%{}#\\\n\r\t "
@@ -175,6 +176,20 @@ def test_every_address_is_restored_or_refused(answers, query):
     assert len(request.made) <= view.MAX_NEW_TOKENS
     again = {name: str(value) for name, value in shown["query"].items() if value is not None}
     assert answers.restore(again, start)[0] == request
+
+
+LOOKS = st.dictionaries(
+    st.sampled_from(["tab", "layer", "head", "norm", "beside", "beside_prompt", "lang", "__theme", "n"]),
+    st.sampled_from(["attention", "lens", "0", "2", "99", "nan", "prompt", "nothing_off", "gpt3"]) | TEXTS.map(repair),
+    min_size=1,
+)
+
+
+@examples(8)
+@given(LOOKS)
+def test_every_address_is_answered_over_http(query):
+    answer = Caller().ask("restore", query={"model": OWN, "prompt": "Hello, I am", **query})
+    assert answer["alert"] or answer["player"]["labels"][:4] == ["Hello", ",", "·I", "·am"]
 
 
 PAYLOADS = st.fixed_dictionaries(

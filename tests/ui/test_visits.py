@@ -180,11 +180,9 @@ def test_O_DEP_03_ten_sessions_load_nothing_anew(monkeypatch):
     serving.server()
     monkeypatch.setattr(Models, "_load", lambda *_: pytest.fail("loaded again"))
     for k in range(10):
-        visitor = Caller()
-        visitor.read(OWN, f"user {k}")
-        for _ in range(2):
-            visitor.controls["prompt"] += " again"
-            assert visitor.ask("run")["alert"] is None
+        assert Caller().read(OWN, f"user {k}")["alert"] is None
+        for more in ("again", "and again"):
+            assert raw("/generate", prompt=f"user {k} {more}", model=OWN, max_new_tokens=1)[0] == "complete"
 
 
 @pytest.mark.parametrize("count", [-1, 101.5, 1e9, math.nan, "5", "abc", None], ids=lambda value: f"O-GEN-05 {value}")
