@@ -20,7 +20,7 @@ from playground.errors import (
     ModelTooLarge,
     NotAChoice,
 )
-from playground.gpt.checkpoints import load, read_config
+from playground.gpt.checkpoints import load, read_config, stored_as
 from playground.gpt.config import PRESETS, GPTConfig
 from playground.gpt.model import GPTModel
 from playground.gpt.tokenizer import Tokenizer, tokenizer_for
@@ -48,6 +48,7 @@ class Model:
     name: str
     gpt: GPTModel
     tokenizer: Tokenizer
+    stored: str = "float32"  # how its file writes numbers; they are computed in float32 whatever it is
 
     @property
     def config(self) -> GPTConfig:
@@ -98,22 +99,22 @@ class Models:
         return sum(model.config.weight_bytes for model in self._loaded.values())
 
     def _load(self, name: str, progress: Progress | None) -> Model:
-        gpt = self._network(name, progress)
-        return Model(name, gpt, tokenizer_for(gpt.config.vocab_size))
-
-    def _network(self, name: str, progress: Progress | None) -> GPTModel:
         if name == "untrained":
             config = read_config(BUNDLED / "storyteller")
-            return initialise(GPTModel(config), UNTRAINED_SEED).requires_grad_(False).eval()
-        if name == "storyteller":
-            folder = BUNDLED / name
-        elif self._own and name == self.own_name:
-            folder = Path(self._own) if Path(self._own).is_dir() else own_from_hub(self._own, progress)
-        else:
-            check_memory(name, PRESETS.get(name))
-            folder = from_hub(HUB[name], progress)
+            gpt = initialise(GPTModel(config), UNTRAINED_SEED).requires_grad_(False).eval()
+            return Model(name, gpt, tokenizer_for(config.vocab_size))
+        folder = self._folder(name, progress)
         check_memory(name, read_config(folder))
-        return load(folder)
+        gpt = load(folder)
+        return Model(name, gpt, tokenizer_for(gpt.config.vocab_size), stored_as(folder))
+
+    def _folder(self, name: str, progress: Progress | None) -> Path:
+        if name == "storyteller":
+            return BUNDLED / name
+        if self._own and name == self.own_name:
+            return Path(self._own) if Path(self._own).is_dir() else own_from_hub(self._own, progress)
+        check_memory(name, PRESETS.get(name))
+        return from_hub(HUB[name], progress)
 
 
 def own_name(own: str | None) -> str:

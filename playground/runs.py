@@ -12,6 +12,7 @@ import torch
 from playground.errors import MemoryLimit, NotFinite, PromptEmpty, PromptTooLong
 from playground.gpt.ablation import NOTHING_OFF, Ablation
 from playground.gpt.sampling import Sampling, choose, stages
+from playground.gpt.tokenizer import repair
 from playground.gpt.trace import Trace
 from playground.models import Model, megabytes
 
@@ -33,6 +34,14 @@ class Request:
     kept: int | None = None  # of the prompt's tokens only the first so many: the text left it there
     fixed: int = field(default=0, compare=False)  # of `made`, so many are not what writing it again would give,
     by_hand: int = field(default=0, compare=False)  # and so many a visitor has put or kept when putting one
+    repaired: int = field(default=0, compare=False)  # so many lone surrogates of the prompt have become U+FFFD
+
+    def __post_init__(self) -> None:
+        """No lone surrogate goes further: neither JSON on its way to a browser nor a file takes one."""
+        if (sound := repair(self.prompt)) != self.prompt:
+            count = sound.count("\ufffd") - self.prompt.count("\ufffd")
+            object.__setattr__(self, "repaired", count)
+            object.__setattr__(self, "prompt", sound)
 
     @property
     def baseline(self) -> "Request":

@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -75,3 +77,19 @@ def serving(folder: Path, *, lies: bool = False, breaks_off: bool = False) -> It
     finally:
         server.shutdown()
         server.server_close()
+
+
+def put_in_cache(cache: Path, repository: str, folder: Path) -> Path:
+    """Lay `folder` into the cache as the hub's own downloader does; the large file's blob is returned."""
+    home = cache / f"models--{repository.replace('/', '--')}"
+    (home / "blobs").mkdir(parents=True)
+    (home / "refs").mkdir()
+    (home / "refs" / "main").write_text(REVISION)
+    snapshot = home / "snapshots" / REVISION
+    snapshot.mkdir(parents=True)
+    for file in folder.iterdir():
+        hashed = hashlib.sha256 if file.suffix == ".safetensors" else hashlib.sha1
+        blob = home / "blobs" / hashed(file.read_bytes()).hexdigest()
+        shutil.copyfile(file, blob)
+        (snapshot / file.name).symlink_to(os.path.relpath(blob, snapshot))
+    return (snapshot / "model.safetensors").resolve()

@@ -21,6 +21,7 @@ from playground.analysis import (
     top_tokens,
 )
 from playground.gpt.ablation import Ablation
+from playground.gpt.model import normalise
 from playground.gpt.trace import Trace
 
 # The last of the four tokens: mean and variance before, then after scale and shift.
@@ -71,9 +72,22 @@ def test_the_statistics_divide_by_the_number_of_features():
     assert float(measured.std) ** 2 == pytest.approx(12.56, rel=1e-6)  # 15.7 with N - 1
 
 
+def test_O_COR_02_a_constant_vector_has_variance_0_before_and_after():
+    constant = torch.full((1, 4), 3.0)
+    assert float(moments(constant).std) == float(moments(normalise(constant)).std) == 0
+
+
+def test_O_ACT_02_the_last_block_and_the_final_norm_are_told_apart(trace):
+    after_blocks = [float(block.after[-1].norm()) for block in trace.blocks]
+    assert [float(trace.blocks[0].before[-1].norm()), *after_blocks] == pytest.approx([*O_COR_07.values()], abs=1e-5)
+    assert float(trace.final_norm.after[-1].norm()) == pytest.approx(2.439400, abs=1e-5)
+    assert len(list(stream(trace))) == 1 + 2 * 3
+
+
 def test_O_ACT_04_the_stream_begins_with_the_embedding_and_layers_join(trace):
     places = dict(stream(trace))
     assert_close(places["embedding"], trace.tokens + trace.positions, rtol=0, atol=0)
+    assert float(places["embedding"][-1].norm()) == pytest.approx(0.955503, abs=1e-5)
     for layer in (1, 2):
         assert torch.equal(trace.blocks[layer].before, places[f"feed_forward.{layer - 1}"])
     assert list(places) == ["embedding", *(f"{kind}.{i}" for i in range(3) for kind in ("attention", "feed_forward"))]
@@ -82,7 +96,6 @@ def test_O_ACT_04_the_stream_begins_with_the_embedding_and_layers_join(trace):
 def test_O_COR_07_how_long_the_stream_is(trace):
     lengths = dict(zip([name for name, _ in stream(trace)], stream_norms(trace)[:, -1].tolist(), strict=True))
     assert {name: lengths[name] for name in O_COR_07} == pytest.approx(O_COR_07, abs=1e-5)
-    assert float(trace.final_norm.after[-1].norm()) == pytest.approx(2.439400, abs=1e-5)  # O-ACT-02
 
 
 def test_O_ABL_07_how_much_each_sublayer_adds(trace):

@@ -1,11 +1,11 @@
 """The models on offer, where each comes from, and that one which cannot be had changes nothing."""
 
 import gc
-import hashlib
 import json
-import os
+import resource
 import shutil
 import socket
+import time
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -16,6 +16,7 @@ import torch
 from huggingface_hub import constants
 
 import fake_hub
+import fixture
 from playground import models as module
 from playground.errors import (
     DownloadFailed,
@@ -25,12 +26,14 @@ from playground.errors import (
     ModelOffline,
     ModelTooLarge,
     NotAChoice,
+    TensorMissing,
 )
 from playground.gpt.config import PRESETS
 from playground.gpt.sampling import GREEDY
 from playground.models import BUNDLED, HUB, Models, check_digest, from_hub
 from playground.runs import Request, Runs, next_token
-from playground.text import say_error
+from playground.text import LANGUAGES, say_error
+from playground.ui.page import about
 
 IDS = [[3, 1, 4, 1, 5, 92, 65, 35]]
 
@@ -75,22 +78,6 @@ def hub(fix_a_folder, monkeypatch):
         serving.__exit__(None, None, None)
 
 
-def put_in_cache(cache: Path, repository: str, folder: Path) -> Path:
-    """Lay `folder` into the cache as the hub's own downloader does; the large file's blob is returned."""
-    home = cache / f"models--{repository.replace('/', '--')}"
-    (home / "blobs").mkdir(parents=True)
-    (home / "refs").mkdir()
-    (home / "refs" / "main").write_text(fake_hub.REVISION)
-    snapshot = home / "snapshots" / fake_hub.REVISION
-    snapshot.mkdir(parents=True)
-    for file in folder.iterdir():
-        hashed = hashlib.sha256 if file.suffix == ".safetensors" else hashlib.sha1
-        blob = home / "blobs" / hashed(file.read_bytes()).hexdigest()
-        shutil.copyfile(file, blob)
-        (snapshot / file.name).symlink_to(os.path.relpath(blob, snapshot))
-    return (snapshot / "model.safetensors").resolve()
-
-
 def answer(models: Models, name: str) -> int:
     """The next token that a model writes: it loaded, and it runs."""
     return next_token(Runs(models.get)(Request(name, "Hello, I am")), GREEDY, 0)
@@ -119,7 +106,45 @@ def test_O_CKP_14_the_refusal_says_the_same_whether_or_not_the_file_exists(name)
     assert len(said) < 300
 
 
-def test_a_model_is_loaded_once_and_shared(monkeypatch):
+def test_O_CKP_14_a_link_among_the_models_leads_nowhere(tmp_path, monkeypatch):
+    (tmp_path / "outside").symlink_to("/etc")
+    monkeypatch.setattr(module, "BUNDLED", tmp_path)
+    for name in ("outside", "outside/passwd"):
+        with pytest.raises(NotAChoice):
+            Models().get(name)
+
+
+def test_O_CKP_15_a_config_of_terabytes_is_refused_with_the_estimate_and_what_there_is(tmp_path, monkeypatch):
+    (tmp_path / "config.json").write_text(json.dumps({"n_layer": 1000, "n_embd": 12288, "n_head": 96}))
+    (tmp_path / "model.safetensors").write_bytes(b"\0" * 10**6)
+    models = Models(own=str(tmp_path))
+    begun, before = time.monotonic(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(ModelTooLarge) as refused:
+        models.get(tmp_path.name)
+    assert time.monotonic() - begun < 1
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50_000  # KiB
+    monkeypatch.setattr(module, "free_memory", lambda: 16 * 10**9)
+    with pytest.raises(ModelTooLarge) as refused:
+        models.get(tmp_path.name)
+    assert float(str(refused.value.values["need"]).removesuffix(" MB").replace(",", "")) == pytest.approx(
+        9.42e6, rel=1e-2
+    )
+    assert refused.value.values["have"] == "16,000 MB"
+
+
+def test_O_CKP_05_a_checkpoint_that_is_refused_leaves_the_other_models_as_they_are(fix_a_folder, tmp_path):
+    folder = fixture.write(
+        tmp_path / "broken", lambda all: {n: v for n, v in all.items() if "h.1.mlp.c_fc.bias" not in n}
+    )
+    models = Models(own=str(folder))
+    before = models.get("storyteller")
+    with pytest.raises(TensorMissing) as refused:
+        models.get("broken")
+    assert refused.value.values == {"name": "transformer.h.1.mlp.c_fc.bias", "count": 1}
+    assert models.get("storyteller") is before
+
+
+def test_O_DEP_03_a_model_is_loaded_once_and_shared(monkeypatch):
     loaded = []
     monkeypatch.setattr(module, "load", lambda folder, real=module.load: loaded.append(folder) or real(folder))
     models = Models()
@@ -184,6 +209,15 @@ def test_random_weights_saved_by_transformers_run(sizes, tmp_path, no_network):
     assert answer(models, "my model") == expected
 
 
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_O_COR_11_the_page_says_how_a_model_is_stored_and_how_it_is_computed(tmp_path, lang):
+    fixture.write(tmp_path / "half", lambda all: {name: value.astype("float16") for name, value in all.items()})
+    models = Models(own=str(tmp_path / "half"))
+    said = [about(models.get(name), lang)["info"] for name in ("half", "storyteller")]
+    stored = {"en": "stored as float16, computed in float32", "zh": "float16 存储，float32 计算"}[lang]
+    assert all(stored in info for info in said)
+
+
 def test_an_own_model_keeps_its_name_apart_and_its_path_to_itself(fix_a_folder, tmp_path):
     folder = shutil.copytree(fix_a_folder, tmp_path / "gpt2")
     models = Models(own=str(folder))
@@ -223,19 +257,19 @@ def test_without_network_too_and_the_running_model_stays(no_network):
 
 
 def test_a_cached_model_runs_without_network(cache, fix_a_folder, no_network):
-    put_in_cache(cache, "openai-community/gpt2", fix_a_folder)
+    fake_hub.put_in_cache(cache, "openai-community/gpt2", fix_a_folder)
     assert answer(Models(), "gpt2") == 17442
 
 
 def test_a_hub_id_may_be_an_operators_own(cache, fix_a_folder, no_network):
-    put_in_cache(cache, "someone/a-gpt", fix_a_folder)
+    fake_hub.put_in_cache(cache, "someone/a-gpt", fix_a_folder)
     models = Models(own="someone/a-gpt")
     assert models.names[0] == "someone/a-gpt"
     assert answer(models, "someone/a-gpt") == 17442
 
 
 def test_a_blob_that_is_not_what_its_name_says_is_refused_and_removed(cache, fix_a_folder):
-    blob = put_in_cache(cache, "openai-community/gpt2", fix_a_folder)
+    blob = fake_hub.put_in_cache(cache, "openai-community/gpt2", fix_a_folder)
     data = bytearray(blob.read_bytes())
     data[-1] ^= 1
     blob.write_bytes(data)
@@ -246,7 +280,7 @@ def test_a_blob_that_is_not_what_its_name_says_is_refused_and_removed(cache, fix
 
 
 def test_a_cache_without_the_weights_is_no_model(cache, fix_a_folder, no_network):
-    put_in_cache(cache, "openai-community/gpt2", fix_a_folder).unlink()
+    fake_hub.put_in_cache(cache, "openai-community/gpt2", fix_a_folder).unlink()
     with pytest.raises((ModelOffline, ModelMissing)):
         Models().get("gpt2")
 

@@ -92,7 +92,7 @@ def test_a_run_counts_the_prompt_and_labels_every_token(runs):
     assert len(run.labels) == run.trace.logits.size(0) == 6
 
 
-def test_P5_past_the_context_the_window_is_the_last_tokens(runs, model):
+def test_O_GEN_02_past_the_context_the_window_is_the_last_tokens(runs, model):
     run = runs(replace(HELLO, made=(*TWELVE, 25099, 25099, 25099)))  # 19 tokens, the context holds 16
     assert (len(run.ids), run.start, len(run.labels)) == (19, 3, 16)
     with torch.inference_mode():
@@ -100,14 +100,14 @@ def test_P5_past_the_context_the_window_is_the_last_tokens(runs, model):
     torch.testing.assert_close(run.trace.logits, window, rtol=0, atol=1e-5)
 
 
-def test_P3_a_prompt_longer_than_the_context_is_cropped_not_refused(runs):
+def test_O_TOK_07_a_prompt_longer_than_the_context_is_cropped_not_refused(runs):
     run = runs(Request("fix_a", "the " * 40))
     assert run.n_prompt == len(run.ids) > 40
     assert run.start == len(run.ids) - 16
 
 
 @pytest.mark.parametrize("count", [MAX_CHARACTERS, MAX_CHARACTERS + 1])
-def test_P3_characters_are_counted_before_anything_else(model, count):
+def test_O_TOK_07_characters_are_counted_before_anything_else(model, count):
     if count <= MAX_CHARACTERS:
         assert len(prompt_ids(model, "a" * count)) > 0
         return
@@ -116,7 +116,7 @@ def test_P3_characters_are_counted_before_anything_else(model, count):
     assert refused.value.values == {"characters": 20_001, "limit": 20_000}
 
 
-def test_P2_an_empty_prompt_is_not_run(runs, read):
+def test_O_TOK_09_an_empty_prompt_is_not_run(runs, read):
     with pytest.raises(PromptEmpty):
         runs(Request("fix_a", ""))
 

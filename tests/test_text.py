@@ -234,7 +234,7 @@ def test_every_error_is_raised_somewhere():
 
 @pytest.mark.parametrize("kind", sorted(leaves(), key=lambda kind: kind.__name__), ids=lambda kind: kind.__name__)
 @pytest.mark.parametrize("lang", LANGUAGES)
-def test_an_error_is_one_sentence_whatever_its_values_hold(kind, lang):
+def test_O_UI_05_an_error_is_one_sentence_whatever_its_values_hold(kind, lang):
     hostile = "<img src=x onerror=alert(1)> {0} %s\n\x1b[31m" + "x" * 500
     names = blanks(say(lang, kind().key))
     said = say_error(lang, kind(**dict.fromkeys(names, hostile)))

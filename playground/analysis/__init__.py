@@ -68,9 +68,10 @@ def contribution_norms(trace: Trace) -> Tensor:
     return torch.stack([out.norm(dim=-1) for out in added])
 
 
-def residual_difference(trace: Trace) -> float:
-    """Largest |output of the last block - input of the first|: exactly 0 once every sublayer is off."""
-    return float((trace.blocks[-1].after - trace.blocks[0].before).abs().max())
+def residual_difference(trace: Trace, layer: int | None = None) -> float:
+    """Largest |output - input| of one block, or of all of them together: exactly 0 once every sublayer there is off."""
+    blocks = trace.blocks if layer is None else trace.blocks[layer : layer + 1]
+    return float((blocks[-1].after - blocks[0].before).abs().max())
 
 
 def kl_divergence(before: Tensor, after: Tensor) -> Tensor:

@@ -50,7 +50,7 @@ MASK_BUFFERS = (".attn.bias", ".attn.masked_bias")  # in old files, named like b
 # On the meta device a model takes no memory before its weights come, but the first one makes torch import its compiler,
 # which takes 2.4 s: more than the memory of so few parameters is worth.
 SMALL = 20_000_000
-DTYPES = ("F64", "F32", "F16", "BF16")
+DTYPES = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16"}
 CONFIG_FIELDS = {
     "vocab_size": "vocab_size",
     "context_length": "n_positions",
@@ -100,10 +100,13 @@ def load(folder: str | Path) -> GPTModel:
         raise ModelMissing(name=file.name)
     expected = {hugging_face_name(name): shape for name, shape in _shapes(config).items()}
     try:
+        version = _version(file)
         with safe_open(file, framework="pt") as stored:
             names = _match(stored, expected, config)
-            tensors = {ours: _read(stored, names[hugging_face_name(ours)]) for ours in _shapes(config)}
-            _check_head(stored, names, tensors["token_embedding.weight"])
+        tensors = {ours: _read(file, names[hugging_face_name(ours)]) for ours in _shapes(config)}
+        _check_head(file, names.get("lm_head.weight"), tensors["token_embedding.weight"])
+        if _version(file) != version:  # another was put in its place meanwhile: half of each was read
+            raise FileIncomplete(file=file.name)
     except (SafetensorError, OSError) as error:
         raise FileIncomplete(file=file.name) from error
     with torch.device("meta" if config.n_parameters > SMALL else "cpu"):
@@ -149,6 +152,14 @@ def read_config(folder: str | Path) -> GPTConfig:
     for ours, value in values.items():
         _check_kind(CONFIG_FIELDS[ours], value)
     return GPTConfig(**values)
+
+
+def stored_as(folder: str | Path) -> str:
+    """How the weights are written in the file of a `folder` that loads, such as `float16`."""
+    with safe_open(Path(folder) / "model.safetensors", framework="pt") as stored:
+        names = [name for name in stored.keys() if not name.endswith(MASK_BUFFERS)]  # noqa: SIM118 - no mapping
+        kinds = {stored.get_slice(name).get_dtype() for name in names}
+    return ", ".join(name for kind, name in DTYPES.items() if kind in kinds)
 
 
 def hugging_face_name(ours: str) -> str:
@@ -217,24 +228,33 @@ def _match(stored: Any, expected: dict[str, tuple[int, ...]], config: GPTConfig)
     return names
 
 
-def _read(stored: Any, key: str) -> Tensor:
-    value: Tensor = stored.get_tensor(key).to(torch.float32)
-    broken = int((~value.isfinite()).sum())
-    if broken:
+def _read(file: Path, key: str) -> Tensor:
+    """One tensor as we hold it, a copy: the file is opened for it alone, so that no part of it stays in memory."""
+    with safe_open(file, framework="pt") as stored:
+        theirs: Tensor = stored.get_tensor(key)
+        ours = theirs.T if key.endswith(TURNED) else theirs
+        value = ours.to(torch.float32, copy=True, memory_format=torch.contiguous_format)
+    if not all(end.isfinite() for end in value.aminmax()):
+        broken = int((~value.isfinite()).sum())
         raise TensorNotFinite(name=key if key.startswith(PREFIX) else PREFIX + key, count=broken)
-    return value.T.contiguous() if key.endswith(TURNED) else value
+    return value
 
 
-def _check_head(stored: Any, names: dict[str, str], table: Tensor) -> None:
+def _check_head(file: Path, head: str | None, table: Tensor) -> None:
     """A stored output head is only allowed to be the token table again."""
-    head = names.get("lm_head.weight")
     if head is None:
         return
-    found = stored.get_slice(head).get_shape()
-    if tuple(found) != tuple(table.shape):
-        raise TensorMisshapen(name=head, found=_times(found), expected=_times(table.shape))
-    if not torch.equal(stored.get_tensor(head).to(torch.float32), table):
-        raise FlagUnsupported(flag="tie_word_embeddings", value=False, allowed=True)
+    with safe_open(file, framework="pt") as stored:
+        found = stored.get_slice(head).get_shape()
+        if tuple(found) != tuple(table.shape):
+            raise TensorMisshapen(name=head, found=_times(found), expected=_times(table.shape))
+        if not torch.equal(stored.get_tensor(head).to(torch.float32), table):
+            raise FlagUnsupported(flag="tie_word_embeddings", value=False, allowed=True)
+
+
+def _version(file: Path) -> tuple[int, int, int]:
+    found = file.stat()
+    return found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def _times(shape: Any) -> str:

@@ -9,6 +9,7 @@ import gradio as gr
 from playground.analysis import kl_divergence
 from playground.errors import NotAChoice
 from playground.gpt.ablation import NOTHING_OFF
+from playground.gpt.tokenizer import repair
 from playground.models import Model, Models
 from playground.runs import Request
 from playground.text import LANGUAGES, labels, say
@@ -34,7 +35,7 @@ def checked(models: Models, kind: Any, prompt: Any) -> Beside:
     """Raises: NotAChoice, PromptEmpty"""
     if kind not in (NOTHING, BASELINE, PROMPT, *models.names):
         raise NotAChoice(name="beside", value=kind, choices=", ".join((NOTHING, BASELINE, PROMPT, *models.names)))
-    return Beside(kind, checks.text(prompt)) if kind == PROMPT else Beside(kind)
+    return Beside(kind, repair(checks.text(prompt))) if kind == PROMPT else Beside(kind)
 
 
 def other(answers: Answers, compared: Beside, session: Session) -> Request | None:

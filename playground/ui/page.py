@@ -110,7 +110,8 @@ def about(model: Model, lang: str) -> dict[str, Any]:
     config = model.config
     counts = {"parameters": f"{config.n_parameters:,}", "vocab": f"{config.vocab_size:,}", "width": config.emb_dim}
     sizes = {"layers": config.n_layers, "heads": config.n_heads, "context": f"{config.context_length:,}"}
-    return {"info": say(lang, f"page.about_{kind}", name=model.name, **sizes, **counts), **labels(lang, "page.model")}
+    values = {"name": model.name, "stored": model.stored, **sizes, **counts}
+    return {"info": say(lang, f"page.about_{kind}", **values), **labels(lang, "page.model")}
 
 
 def choosing(_: Model, lang: str) -> dict[str, Any]:

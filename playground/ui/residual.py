@@ -13,7 +13,6 @@ from playground.analysis import (
 )
 from playground.figures import stream as pictures
 from playground.figures.bars import BeforeAfterWords, before_after
-from playground.gpt.ablation import Ablation
 from playground.runs import Run
 from playground.text import say
 
@@ -106,15 +105,20 @@ def draw_prediction(look: Look) -> Picture:
 
 
 def draw_identity(look: Look) -> dict[str, Any]:
-    """The residual identity as measured on this very run."""
+    """The residual identity as measured on this very run: of the whole stream, or of the layers that are all off."""
     difference, ablation = residual_difference(look.run.trace), look.request.ablation
-    silent = Ablation.all_sublayers(look.run.model.config.n_layers)
-    closed = ablation.attention >= silent.attention and ablation.feed_forward >= silent.feed_forward
-    key = "identity_holds" if closed else "identity_open"
+    silent = sorted(ablation.attention & ablation.feed_forward)
+    key, values = "identity_open", {}
     if ablation.residuals or ablation.mean:
         key = "identity_broken" if ablation.residuals else "identity_mean"
+    elif len(silent) == look.run.model.config.n_layers:
+        key = "identity_holds"
+    elif silent:
+        key, values = "identity_layers", {"layers": ", ".join(map(str, silent))}
+        difference = max(residual_difference(look.run.trace, layer) for layer in silent)
     shown = "0" if difference == 0 else f"{difference:.6g}"
-    return {"text": say(look.lang, f"residual.{key}", difference=shown), "kind": key, "difference": difference}
+    said = say(look.lang, f"residual.{key}", difference=shown, **values)
+    return {"text": said, "kind": key, "difference": difference}
 
 
 def build(wiring: Wiring, _: Run) -> Part:

@@ -153,9 +153,8 @@ def notices(lang: str, request: Request, run: Run, sampling: Sampling) -> list[s
     if request.kept is not None:
         whole = len(run.model.tokenizer.encode(request.prompt))
         found.append(say(lang, "notices.cut", kept=request.kept, whole=whole))
-    lone = sum(0xD800 <= ord(character) <= 0xDFFF for character in request.prompt)
-    if lone:
-        found.append(say(lang, "notices.repaired", count=lone))
+    if request.repaired:
+        found.append(say(lang, "notices.repaired", count=request.repaired))
     if request.prompt.endswith(" ") and not request.prompt.isspace():
         found.append(say(lang, "notices.trailing_space"))
     if sampling.temperature == 0 and goes_round(request.made):

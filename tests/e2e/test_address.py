@@ -47,17 +47,21 @@ def test_every_tab_is_restored(visit, tab):
 @pytest.mark.parametrize(
     ("query", "key"),
     [
-        ({"model": "../../etc/passwd"}, "errors.not_a_choice"),
+        ({"model": '<img src=x onerror="window.__pwn=1">../../etc/passwd'}, "errors.not_a_choice"),
         ({"layer": "77"}, "errors.out_of_range"),
     ],
     ids=lambda value: str(value) if isinstance(value, dict) else "",
 )
-def test_an_address_that_makes_no_sense_is_refused_and_the_page_works(visit, query, key):
+def test_O_UI_05_an_address_that_makes_no_sense_is_refused_and_the_page_works(visit, query, key):
     visitor = visit("zh", query)
     begin = visitor.say(key).split("{")[0] or visitor.say(key).split("}")[1].split("{")[0]
     expect(visitor.alert).to_contain_text(begin)
+    expect(visitor.alert).to_contain_text(next(iter(query.values())))  # as text, character by character
+    expect(visitor.alert.locator("img")).to_have_count(0)
+    assert visitor.page.evaluate("window.__pwn") is None
     expect(visitor.chips.first).to_be_visible()
     assert "/" not in visitor.alert.inner_text().replace("../../etc/passwd", "")
+    assert "Traceback" not in visitor.alert.inner_text()
     visitor.switch("attention.0").click()
     expect(visitor.find("#switches .effect")).to_contain_text("KL")
     expect(visitor.alert).to_be_empty()

@@ -11,7 +11,7 @@ def weights(run, layer, head):
     return run.trace.blocks[layer].attention.weights[head].numpy()
 
 
-def test_any_layer_and_head_shows_its_weights(home):
+def test_O_ATT_10_any_layer_and_head_shows_its_weights_and_names_them(home):
     run = written(20)
     for layer, head in ((0, 0), (5, 3)):
         home.choose("layer", layer)
@@ -26,7 +26,7 @@ def test_any_layer_and_head_shows_its_weights(home):
         home.address_says(layer=layer, head=head)
 
 
-def test_O_ATT_03_O_ATT_05_the_picture_is_laid_out_as_told(home):
+def test_O_ATT_03_O_ATT_05_O_ATT_13_the_picture_is_laid_out_as_told(home):
     figure = home.figure("attention-map")
     heat, layout = figure["data"][0], figure["layout"]
     assert (heat["zmin"], heat["zmax"], heat.get("showscale", True)) == (0, 1, True)
@@ -92,7 +92,7 @@ def ticks(visitor, axis):
     return visitor.find(f"#attention-map .{axis}tick text").all_text_contents()
 
 
-def test_prompts_that_a_picture_could_misread(visit):
+def test_O_ATT_02_O_ATT_07_O_ATT_08_O_TOK_10_O_DEP_06_prompts_that_a_picture_could_misread(visit):
     visitor = visit("en", {"model": "fix_a", "prompt": "the the the the", "n": 0, "layer": 0, "head": 0})
     assert ticks(visitor, "x") == ticks(visitor, "y") == ["the", "·the", "·the", "·the"]  # O-ATT-02
     grid = visitor.grid("attention-map")
@@ -110,6 +110,7 @@ def test_prompts_that_a_picture_could_misread(visit):
         assert ticks(visitor, "x") == expected
         assert visitor.figure("attention-map")["layout"]["xaxis"]["type"] == "linear"
         assert visitor.chips.count() == len(expected)
+        assert visitor.grid("attention-map").shape == (len(expected), len(expected))
 
     over_cell(visitor, 3, 2)  # O-DEP-06
     expect(visitor.find("#attention-map .hoverlayer")).to_contain_text("0.3428")

@@ -3,6 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
+from e2e.visitor import TABS as EVERY_TAB
 from e2e.visitor import run
 
 LABELS = "(chips) => chips.map((chip) => chip.getAttribute('aria-label'))"
@@ -26,7 +27,7 @@ def one_run(visitor, prompt):
     visitor.button("first").click()  # whatever goes on writing stops
 
 
-def test_O_SEC_text_is_never_markup(visit):
+def test_O_SEC_01_O_SEC_02_O_SEC_03_O_SEC_04_text_is_never_markup(visit):
     """O-SEC-01 to 04: in the strip, the bars, the figures and the notices of every tab."""
     visitor = visit("en", "n=0")
     dialogs = []
@@ -34,7 +35,7 @@ def test_O_SEC_text_is_never_markup(visit):
     links = visitor.page.locator("#stage a, #stage svg a[href], #stage h1, #stage img").count()
     for prompt in HOSTILE:
         one_run(visitor, prompt)
-        for tab in ("norms", "residual", "attention"):
+        for tab in (*EVERY_TAB, "attention") if prompt == HOSTILE[0] else ("norms", "residual", "attention"):
             visitor.show_tab(tab)
         visitor.quiet()
         labels = run(prompt).labels
@@ -49,7 +50,7 @@ def test_O_SEC_text_is_never_markup(visit):
     assert dialogs == []
 
 
-def test_P2_an_empty_prompt_is_refused_and_the_old_result_stays(home):
+def test_O_TOK_09_an_empty_prompt_is_refused_and_the_old_result_stays(home):
     before = home.bars()
     home.run("")
     expect(home.alert).to_have_text(home.say("errors.prompt_empty"))
@@ -62,7 +63,7 @@ def test_P2_an_empty_prompt_is_refused_and_the_old_result_stays(home):
     expect(home.find("#switches .sw.off")).to_have_count(0)
 
 
-def test_P3_too_many_characters_are_refused_with_the_limit(home):
+def test_O_TOK_07_O_UI_05_too_many_characters_are_refused_with_the_limit(home):
     home.run("a" * 20_001)
     expect(home.alert).to_have_text(home.say("errors.prompt_too_long", characters="20,001", limit="20,000"))
     expect(home.chips).to_have_count(30)
@@ -97,6 +98,9 @@ def test_O_TOK_03_chinese_characters_stand_over_their_parts(visit):
     for tab in ("norms", "residual", "attention"):
         visitor.show_tab(tab)
         assert "\ufffd" not in visitor.page.content()
+    for i in range(4):
+        visitor.chips.nth(i).hover()
+        assert "\ufffd" not in visitor.page.content()
     expect(visitor.find("#prompt textarea")).to_have_value("你好")
 
 
@@ -114,7 +118,7 @@ def test_notices(visit, lang, prompt, key, values):
     expect(visitor.find("#player .notices")).to_contain_text(visitor.say(key, **values))
 
 
-def test_a_model_that_cannot_be_had_offline_is_one_sentence_and_the_old_one_stays(home):
+def test_O_CKP_16_a_model_that_cannot_be_had_offline_is_one_sentence_and_the_old_one_stays(home):
     home.find("#model input").click()
     home.page.get_by_role("option", name="gpt2", exact=True).click()
     expect(home.alert).to_have_text(home.say("errors.model_offline", name="openai-community/gpt2"))

@@ -52,7 +52,7 @@ def switch_to(visitor, lang):
     visitor.quiet()
 
 
-def test_switching_keeps_everything_and_leaves_no_word_behind(visit):
+def test_O_UI_03_switching_keeps_everything_and_leaves_no_word_behind(visit):
     query = {"prompt": "The cat ", "n": 9, "at": 3, "off": "attention.2", "temperature": 0.9, "seed": 4}
     visitor = visit("en", query)
     visitor.find("#settings button").first.click()
@@ -80,7 +80,7 @@ def test_switching_keeps_everything_and_leaves_no_word_behind(visit):
         visitor.address_says(lang=lang, n=9, at=3)
 
 
-def test_a_refusal_changes_language_too_and_the_choice_is_kept(visit):
+def test_O_UI_03_O_UI_05_a_refusal_changes_language_too_and_the_choice_is_kept(visit):
     visitor = visit("en", "n=0")
     visitor.run("")
     expect(visitor.alert).to_have_text(visitor.say("errors.prompt_empty"))

@@ -44,7 +44,7 @@ def test_the_overview_shows_all_thirteen_at_any_stage(home):
 
 
 @pytest.mark.parametrize("lang", ["en"])
-def test_the_formula_stands_beside_it(home):
+def test_O_ACT_03_the_formula_stands_beside_it(home):
     home.show_tab("norms")
     expect(home.page.get_by_role("math")).to_have_count(3)
     expect(home.find("#tabs")).to_contain_text("not C − 1")  # P8

@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 from e2e.visitor import PROMPT, written
 
 
-def test_the_page_opens_with_a_finished_run(home):
+def test_O_DEP_01_the_page_opens_with_a_finished_run_and_asks_nobody_else(home):
     run = written(20)
     expect(home.chips).to_have_count(len(run.ids))
     expect(home.find("#player .tok.made")).to_have_count(20)

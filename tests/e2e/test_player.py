@@ -106,13 +106,17 @@ def test_playing_runs_over_the_known_and_pausing_stops(home):
         home.at(int(stopped))
 
 
+MADE = "playground.state.view.start + playground.state.view.labels.length - playground.state.view.n_prompt"
+
+
 def test_O_UI_02_playing_on_for_thirty_tokens_leaves_nothing_behind(visit):
-    """As many figures and frames after the last as after the first, and the page does not jump."""
-    visitor = visit("en", "n=0")
+    """As many figures and frames after the last as after the fifth, as much memory, and the page does not jump."""
+    visitor = visit("en", "n=4")
+    devtools = visitor.context.new_cdp_session(visitor.page)
     visitor.find(".pg-speed").select_option("16")
     visitor.press("End")
     visitor.button("step").click()
-    expect(visitor.chips).to_have_count(11)
+    expect(visitor.chips).to_have_count(15)
 
     def nodes():
         visitor.eventually(lambda: len(visitor.grid("attention-map")) == visitor.chips.count())
@@ -121,16 +125,69 @@ def test_O_UI_02_playing_on_for_thirty_tokens_leaves_nothing_behind(visit):
                .map((part) => document.querySelectorAll(part).length)"""
         )
 
-    before, scrolled = nodes(), visitor.page.evaluate("scrollY")
+    def heap():
+        devtools.send("HeapProfiler.collectGarbage")
+        return devtools.send("Runtime.getHeapUsage")["usedSize"] / 1e6
+
+    before, held, scrolled = nodes(), heap(), visitor.page.evaluate("scrollY")
     visitor.button("play").click()
-    expect(visitor.chips.nth(40)).to_be_visible(timeout=60_000)
+    expect(visitor.chips.nth(44)).to_be_visible(timeout=90_000)
     visitor.button("play").click()
-    expect(visitor.find("#player [data-busy]")).to_have_count(0)
+    visitor.quiet()
     assert nodes() == before
+    assert heap() - held < 10  # MB; of 30 for a hundred tokens
     assert visitor.page.evaluate("scrollY") == scrolled
 
 
-def test_P6_it_stops_where_the_model_ends_its_text_and_says_why(visit, lang):
+WATCH = """() => {
+  const strip = document.querySelector('#player .strip');
+  window.counts = [];
+  new MutationObserver(() => counts.push(strip.childElementCount)).observe(strip, { childList: true });
+}"""
+
+
+def test_O_GEN_03_O_GEN_09_O_UI_06_every_step_is_seen_stop_stops_and_the_newest_prompt_wins(visit):
+    visitor = visit("en", "model=fix_a&prompt=Hello,+I+am&n=0")
+    label = model("fix_a").tokenizer.label
+    visitor.find("#settings button").first.click()
+    visitor.find("#new-tokens input[type=number]").fill("50")
+    visitor.find("#new-tokens input[type=number]").press("Tab")
+    visitor.page.evaluate(WATCH)
+    visitor.find("#run").click()
+    visitor.page.wait_for_function(f"{MADE} >= 5")
+    visitor.button("play").click()  # it pauses
+    expect(visitor.button("play")).to_have_attribute("aria-pressed", "false", timeout=1000)
+    expect(visitor.find("#run")).to_be_enabled(timeout=1000)
+    visitor.quiet()
+    assert visitor.page.evaluate("counts")[:6] == [4, 5, 6, 7, 8, 9]  # one token after the other
+    made = visitor.page.evaluate(MADE)
+    assert 5 <= made < 50
+    run = written(made, "Hello, I am", name="fix_a")
+    assert [each.split(": ", 1)[1] for each in labels(visitor)] == run.labels
+    visitor.eventually(lambda: len(visitor.grid("attention-map")) == len(run.labels))
+    assert visitor.bars()[0][0] == label(int(run.trace.logits[-1].argmax()))
+
+    visitor.find("#run").click()  # the same prompt begins again
+    visitor.page.wait_for_function(f"{MADE} < {made}")
+    visitor.page.wait_for_function(f"{MADE} >= 1")
+    visitor.button("first").click()
+    visitor.quiet()
+    assert labels(visitor)[4].endswith(label(17442))
+
+    before = labels(visitor)
+    visitor.find("#prompt textarea").fill("the the the the")
+    assert labels(visitor) == before  # what is shown still says of which text it is
+    visitor.find("#run").click()
+    visitor.find("#prompt textarea").fill("1 2 3 10")
+    visitor.find("#run").click()
+    visitor.page.wait_for_function("playground.state.view.query.prompt === '1 2 3 10'")
+    visitor.button("first").click()
+    visitor.quiet()
+    assert [each.split(": ", 1)[1] for each in labels(visitor)[:4]] == ["1", "·2", "·3", "·10"]
+    visitor.address_says(prompt="1 2 3 10")
+
+
+def test_O_GEN_08_it_stops_where_the_model_ends_its_text_and_says_why(visit, lang):
     visitor = visit(lang, "prompt=The+end.&n=0")
     visitor.press("End")
     visitor.button("step").click()

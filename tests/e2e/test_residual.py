@@ -20,7 +20,7 @@ def effect(visitor, off, at=9):
     expect(visitor.find("#switches .effect")).to_contain_text(shown)
 
 
-def test_zeroing_everything_is_the_identity_and_restoring_is_the_same_bit_for_bit(home):
+def test_O_ABL_03_zeroing_everything_is_the_identity_and_restoring_is_the_same_bit_for_bit(home):
     home.show_tab("residual")
     before = home.bars()
     home.find("#switches .zero-all").click()

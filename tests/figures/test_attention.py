@@ -19,7 +19,7 @@ def test_the_data_are_the_weights() -> None:
 
 
 @pytest.mark.parametrize("tokens", [1, 4, 30])
-def test_exactly_the_future_is_blank(tokens: int) -> None:
+def test_O_ATT_04_exactly_the_future_is_blank(tokens: int) -> None:
     figure = attention_map(causal_weights(tokens), ["t"] * tokens, WORDS, 0)
     blank = np.isnan(figure.data[0].z)
     assert blank.sum() == tokens * (tokens - 1) // 2
@@ -50,14 +50,14 @@ def test_blanks_reach_the_page_as_blanks() -> None:
     assert (np.nan_to_num(decode(z), nan=1) > 0).all()
 
 
-def test_colours_run_from_0_to_1_whatever_the_head() -> None:
+def test_O_ATT_05_colours_run_from_0_to_1_whatever_the_head() -> None:
     heat = attention_map(causal_weights(3) * 0.1, list("abc"), WORDS, 0).data[0]
     assert (heat.zmin, heat.zmax) == (0, 1)
     assert heat.showscale is not False
     assert [step for step, _ in heat.colorscale] == pytest.approx(np.linspace(0, 1, 7))
 
 
-def test_the_first_token_is_on_top_and_rows_look() -> None:
+def test_O_ATT_03_the_first_token_is_on_top_and_rows_look() -> None:
     layout = attention_map(causal_weights(2), ["the", "the"], WORDS, 0).layout
     assert layout.yaxis.autorange == "reversed"
     assert (layout.yaxis.title.text, layout.xaxis.title.text) == ("looks", "looked at")
@@ -75,7 +75,7 @@ def test_the_page_may_follow_on_both_axes() -> None:
     assert follow == {"position": 2, "tokens": 3, "axes": ["x", "y"], "hover": ["y", "x"], "pick": [], "redraw": False}
 
 
-def test_markup_in_labels_and_title_is_literal() -> None:
+def test_O_ATT_07_markup_in_labels_and_title_is_literal() -> None:
     words = AttentionWords("after <b>", "looks", "looked at", "weight")
     figure = attention_map(causal_weights(2), ["<b>x</b>", "AT&T"], words, 0)
     assert figure.layout.title.text == "after &#60;b&#62;"

@@ -25,14 +25,14 @@ MARKUP = ["<b>x</b>", "$y$", "AT&T", "&amp;", "<br>", "%{z}", "#0072b2", '<a hre
 
 
 @pytest.mark.parametrize("text", MARKUP)
-def test_plotly_finds_nothing_to_interpret(text: str) -> None:
+def test_O_ATT_07_O_SEC_03_plotly_finds_nothing_to_interpret(text: str) -> None:
     shown = literal(text)
     assert html.unescape(shown) == text
     assert not re.search(r"[<>$%]|&(?!#\d+;)", shown)
     assert not re.search(r"#[0-9a-f]{6}", shown)
 
 
-def test_a_lone_surrogate_does_not_break_the_encoding() -> None:
+def test_O_TOK_08_a_lone_surrogate_does_not_break_the_encoding() -> None:
     assert literal("a\ud83d") == "a\ufffd"
 
 
@@ -42,14 +42,14 @@ def test_a_long_label_is_cut_before_it_is_escaped() -> None:
     assert tick_text("x" * LONGEST_LABEL) == "x" * LONGEST_LABEL
 
 
-def test_repeated_tokens_stand_at_their_own_numbers() -> None:
+def test_O_ATT_02_repeated_tokens_stand_at_their_own_numbers() -> None:
     axis = token_axis(["the"] * 4)
     assert axis["tickvals"] == [0, 1, 2, 3]
     assert axis["ticktext"] == ["the"] * 4
 
 
 @pytest.mark.parametrize("label", ["1", "2019-01", ""])
-def test_the_type_of_the_axis_is_never_guessed(label: str) -> None:
+def test_O_ATT_08_the_type_of_the_axis_is_never_guessed(label: str) -> None:
     assert token_axis([label])["type"] == "linear"
 
 

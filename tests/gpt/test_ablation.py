@@ -36,7 +36,7 @@ def test_every_switch_changes_the_answer(small, ablation):
     assert not torch.allclose(small(IDS, ablation), small(IDS), atol=1e-3)
 
 
-def test_with_every_sublayer_off_the_last_block_hands_on_what_entered_the_first(fix_a):
+def test_O_ABL_03_with_every_sublayer_off_the_last_block_hands_on_what_entered_the_first(fix_a):
     trace = fix_a.trace(PROMPT, Ablation.all_sublayers(3))
     assert torch.equal(trace.blocks[-1].after, trace.blocks[0].before)
     assert all(not block.attention.out.any() and not block.feed_forward.out.any() for block in trace.blocks)
@@ -118,12 +118,13 @@ def test_O_ABL_03_only_the_residual_path(fix_a):
 
 
 def test_O_ABL_04_off_and_on_again_leaves_no_trace(fix_a):
-    before = fix_a(PROMPT)
+    before, traced = fix_a(PROMPT), fix_a.trace(PROMPT).logits
     for word in ["attention.0", "attention.1", "attention.2", "feed_forward.0", "feed_forward.1", "feed_forward.2"]:
         fix_a(PROMPT, parse([word], 3, 2))
         assert torch.equal(fix_a(PROMPT), before)
     fix_a.trace(PROMPT, Ablation.all_sublayers(3))
     assert torch.equal(fix_a(PROMPT), before)
+    assert torch.equal(fix_a.trace(PROMPT).logits, traced)
     assert not any(module._forward_hooks or module._forward_pre_hooks for module in fix_a.modules())
 
 
@@ -225,7 +226,7 @@ def test_edges_of_tokens_that_are_not_there_change_nothing(small):
 
 @pytest.mark.parametrize("traced", [False, True], ids=["fused", "traced"])
 @pytest.mark.parametrize("keys", [[0, 1, 2], [0, 1, 2, 3, 6]], ids=["all it sees", "and masked ones"])
-def test_a_query_keeps_at_least_one_key(small, traced, keys):
+def test_O_COR_12_a_query_keeps_at_least_one_key(small, traced, keys):
     blind = Ablation(edges=frozenset((1, 1, 2, key) for key in keys))
     with pytest.raises(NothingToSee) as refused:
         small.trace(IDS, blind) if traced else small(IDS, blind)

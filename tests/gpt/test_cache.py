@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from torch.func import functional_call
 from torch.testing import assert_close
 
 import fixture
@@ -24,6 +25,9 @@ def test_any_cut_gives_the_same_logits(small, ablation, pieces):
 def test_O_COR_10_writing_with_a_cache_is_writing_without(fix_a):
     cache, ids = KVCache(fix_a.config, 16), list(fixture.PROMPT)
     unread = ids
+    shifted = fix_a.position_embedding.weight.roll(-1, 0)  # the mistake: positions from 1
+    logits = functional_call(fix_a, {"position_embedding.weight": shifted}, (torch.tensor([ids]),))
+    assert int(logits[0, -1].argmax()) == 7962
     for _ in range(12):
         fast = fix_a(torch.tensor([unread]), cache=cache)[0, -1]
         slow = fix_a(torch.tensor([ids]))[0, -1]

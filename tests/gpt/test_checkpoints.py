@@ -1,12 +1,18 @@
 """Weights in Hugging Face's layout load exactly or are refused by name; nothing is ever executed or ignored."""
 
+import gc
+import hashlib
 import json
+import math
 import pickle
 import re
 import resource
+import struct
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from threading import Event
 
 import numpy as np
 import pytest
@@ -29,8 +35,11 @@ from playground.errors import (
     TensorNotFinite,
     TensorUnexpected,
 )
-from playground.gpt.checkpoints import load, read_config, save
+from playground.gpt import checkpoints
+from playground.gpt.checkpoints import TURNED, _shapes, hugging_face_name, load, read_config, save, stored_as
+from playground.gpt.config import PRESETS
 from playground.gpt.model import GPTModel
+from playground.text import say_error
 
 PROMPT = torch.tensor([fixture.PROMPT])
 PLAYGROUND = Path(__file__).parents[2] / "playground"
@@ -49,6 +58,8 @@ def refused(folder: Path, kind: type[ModelError]) -> dict[str, object]:
 
 
 def test_the_fixture_is_the_file_that_the_cases_mean(fix_a_folder):
+    raw = (fix_a_folder / "model.safetensors").read_bytes()
+    assert hashlib.sha256(raw).hexdigest() == "5501aef6d67be4adee9a9f41d61b8316c5df3501144b65361a7022f05f2f9934"
     assert (fix_a_folder / "model.safetensors").stat().st_size == 1_622_840
     stored = load_file(fix_a_folder / "model.safetensors")
     assert len(stored) == 40
@@ -88,6 +99,15 @@ def test_O_CKP_02_mask_buffers_of_old_files_are_no_weights(fix_a, tmp_path):
     model = load(fixture.write(tmp_path, with_masks))
     assert torch.equal(model(PROMPT), fix_a(PROMPT))
     assert sum(weights.numel() for weights in model.parameters()) == 404_816
+
+
+def test_O_CKP_03_a_forgotten_transpose_would_show_though_the_matrix_is_square(tmp_path):
+    def turned(tensors: fixture.Tensors) -> fixture.Tensors:
+        return {n: np.ascontiguousarray(v.T) if n.endswith("attn.c_proj.weight") else v for n, v in tensors.items()}
+
+    logits = last(load(fixture.write(tmp_path, turned)))
+    assert int(logits.argmax()) == 20431
+    assert_close(logits[:3], torch.tensor([-0.766168, 0.209554, -0.447298]), rtol=0, atol=1e-4)
 
 
 def test_O_CKP_04_a_stored_head_may_be_the_table_again(fix_a, tmp_path):
@@ -139,13 +159,18 @@ def test_O_CKP_09_a_cut_file_is_refused_at_once(tmp_path, size):
     file = fixture.write(tmp_path) / "model.safetensors"
     file.write_bytes(file.read_bytes()[:size])
     begun = time.monotonic()
-    assert refused(tmp_path, FileIncomplete) == {"file": "model.safetensors"}
+    values = refused(tmp_path, FileIncomplete)
     assert time.monotonic() - begun < 1
+    assert values == {"file": "model.safetensors"}
+    assert "file incomplete or not a safetensors file" in say_error("en", FileIncomplete(**values))
+    assert "文件不完整，或不是 safetensors 文件" in say_error("zh", FileIncomplete(**values))
 
 
 def test_O_CKP_10_heads_that_do_not_divide_are_refused(tmp_path):
     values = refused(fixture.write(tmp_path, n_embd=10, n_head=4), HeadsDoNotDivide)
     assert (values["emb_dim"], values["n_heads"]) == (10, 4)
+    said = say_error("en", HeadsDoNotDivide(**values))
+    assert "The embedding size must be a multiple of heads: 10 is not one of 4" in said
 
 
 def test_O_CKP_11_the_configs_epsilon_counts(tmp_path):
@@ -239,12 +264,14 @@ def test_O_COR_11_other_precisions_are_computed_in_float32(tmp_path, kind):
     expected = [-0.669882, 0.316745, 0.196633] if kind == "float16" else [-0.668878, 0.317002, 0.197007]
     assert int(logits.argmax()) == 17442
     assert_close(logits[:3], torch.tensor(expected), rtol=0, atol=1e-4)
+    assert stored_as(tmp_path) == kind
 
 
 def test_bfloat16_is_read_too(fix_a, tmp_path):
     save(fix_a, tmp_path, torch.bfloat16)
     again = load(tmp_path)
     assert torch.equal(again.token_embedding.weight, fix_a.token_embedding.weight.bfloat16().float())
+    assert stored_as(tmp_path) == "bfloat16"
 
 
 def test_integers_are_no_weights(tmp_path):
@@ -289,6 +316,56 @@ def test_a_failed_save_leaves_the_old_file(tmp_path, monkeypatch, fix_a):
         save(fix_a, tmp_path)
     monkeypatch.undo()
     assert torch.equal(load(tmp_path)(PROMPT), fix_a(PROMPT))
+
+
+def memory() -> float:
+    """What this process has in memory now. Units: MB"""
+    return int(re.search(r"VmRSS:\s+(\d+)", Path("/proc/self/status").read_text())[1]) / 1e3
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="no /proc here")
+def test_O_DEP_05_a_checkpoint_of_124M_takes_no_more_memory_than_its_weights(tmp_path):
+    """Its file is all zeros and takes no room on the disk."""
+    config, header, end = PRESETS["gpt2"], {}, 0
+    for ours, shape in _shapes(config).items():
+        name, begin, end = hugging_face_name(ours), end, end + 4 * math.prod(shape)
+        stored = shape[::-1] if name.endswith(TURNED) else shape
+        header[name] = {"dtype": "F32", "shape": stored, "data_offsets": [begin, end]}
+    written = json.dumps(header).encode()
+    with (tmp_path / "model.safetensors").open("wb") as file:
+        file.write(struct.pack("<Q", len(written)) + written)
+        file.truncate(file.tell() + end)
+    (tmp_path / "config.json").write_text("{}")
+    gc.collect()
+    before, most, loaded = memory(), 0.0, Event()
+
+    def watch() -> None:
+        nonlocal most
+        while not loaded.wait(0.005):
+            most = max(most, memory() - before)
+
+    with ThreadPoolExecutor(1) as pool:
+        watching = pool.submit(watch)
+        model = load(tmp_path)
+        loaded.set()
+        watching.result()
+    assert end == model.config.weight_bytes == 497_759_232
+    assert most <= 620
+    assert memory() - before <= 620
+
+
+def test_a_file_replaced_while_it_is_read_is_no_mixture_of_two(tmp_path, monkeypatch, fix_a):
+    fixture.write(tmp_path)
+    usual, read = checkpoints._read, []
+
+    def replaced(file: Path, key: str) -> torch.Tensor:
+        if len(read) == 5:
+            save(fix_a, tmp_path)
+        read.append(key)
+        return usual(file, key)
+
+    monkeypatch.setattr(checkpoints, "_read", replaced)
+    refused(tmp_path, FileIncomplete)
 
 
 def test_fix_a_loads_from_float32_without_any_change(fix_a, fix_a_folder):

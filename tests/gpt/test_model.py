@@ -34,6 +34,8 @@ def test_normalise_and_gelu_agree_with_torch():
 def test_O_COR_01_variance_divides_by_the_number_of_features():
     x = torch.tensor([0.0, 1, 2, 3, 10])
     close(normalise(x), [-0.902932, -0.620766, -0.338599, -0.056433, 1.918730], 1e-5)
+    sample = (x - x.mean()) / torch.sqrt(x.var() + 1e-5)  # the mistake: divided by N - 1
+    close(sample[[0, 4]], [-0.807607, 1.716165], 1e-5)
 
 
 def test_O_COR_02_a_constant_vector_becomes_exactly_zero():
@@ -43,6 +45,13 @@ def test_O_COR_02_a_constant_vector_becomes_exactly_zero():
 
 def test_O_COR_03_gelu_is_the_tanh_form():
     close(gelu(torch.tensor([-1.0, 1, 3])), [-0.158808, 0.841192, 2.996363], 1e-6)
+    close(F.gelu(torch.tensor([-1.0, 1, 3])), [-0.158655, 0.841345, 2.995950], 1e-6)  # the exact form, by erf
+
+
+def test_O_COR_03_the_exact_gelu_would_show_in_the_logits(fix_a, monkeypatch):
+    usual = fix_a(PROMPT)[0, -1]
+    monkeypatch.setattr("playground.gpt.model.gelu", F.gelu)
+    assert float((fix_a(PROMPT)[0, -1] - usual).abs().max()) == pytest.approx(0.00293, abs=5e-6)
 
 
 def test_logits_equal_a_gpt_in_numpy(small):

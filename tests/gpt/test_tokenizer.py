@@ -2,6 +2,7 @@
 
 import hashlib
 import socket
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,7 @@ def test_O_TOK_01_works_without_network_home_or_cache(monkeypatch, tmp_path):
     assert fresh.encode("Hello, I am") == [15496, 11, 314, 716]
     assert fresh.encode("Every effort moves you") == [6109, 3626, 6100, 345]
     assert (fresh.vocab_size, fresh.end_of_text) == (50257, 50256)
+    assert module.SHA256["gpt2.tiktoken.gz"] == "306cd27f03c1a714eca7108e03d66b7dc042abe8c258b44c199a7ed9838dd930"
     assert len(module._ranks("gpt2.tiktoken.gz")) == 50256
     assert list(tmp_path.iterdir()) == []
 
@@ -112,6 +114,25 @@ def test_O_TOK_04_labels_are_unique_never_empty_and_visible(known: Tokenizer):
     assert all(b"\xef\xbf\xbd" in known.bytes(token) for token in unknown)
     if known is GPT2:
         assert 4210 in unknown
+
+
+def test_O_TOK_04_decoding_tokens_one_by_one_would_not_do():
+    """How many ids of GPT-2 such labels would confuse: why ours are needed."""
+    alone = [GPT2.bytes(token).decode("utf-8", "replace") for token in range(GPT2.vocab_size)]
+    assert len(set(alone)) == 49924
+    assert alone.count("\ufffd") == 255
+    assert sum(not is_utf_8(GPT2.bytes(token)) for token in range(GPT2.vocab_size)) == 344
+    assert sum(not text.strip() for text in alone) == 23
+    unseen = [text for text in alone if any(unicodedata.category(c) in ("Cc", "Cf") for c in text)]
+    assert len(unseen) == 43
+
+
+def is_utf_8(raw: bytes) -> bool:
+    try:
+        raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def test_O_TOK_05_no_letters_of_the_byte_alphabet_for_ASCII_text():

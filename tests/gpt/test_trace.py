@@ -1,5 +1,6 @@
 """Looking changes nothing, and what is seen is what was computed."""
 
+import copy
 from itertools import pairwise
 
 import pytest
@@ -125,6 +126,19 @@ def test_O_ATT_01_rows_are_the_tokens_that_look(trace):
     ]
     assert_close(weights, torch.tensor(expected), rtol=0, atol=2e-5)
     close(trace.blocks[2].attention.weights[1, -1], [0.318485, 0.269294, 0.190739, 0.221481], 2e-5)
+
+
+def test_O_ATT_11_the_weights_are_those_of_the_pass_that_made_the_logits(fix_a, trace):
+    weights = torch.stack([block.attention.weights for block in trace.blocks])
+    assert weights.shape == (3, 2, 4, 4)
+    exact = copy.deepcopy(fix_a).double()
+    assert_close(exact.trace(PROMPT).logits, exact(PROMPT), rtol=0, atol=1e-12)
+    assert_close(trace.logits, fix_a(PROMPT)[0], rtol=0, atol=4e-6)  # float32 added up in another order
+
+
+def test_O_ATT_06_rows_of_every_head_sum_to_1(trace):
+    for block in trace.blocks:
+        assert_close(block.attention.weights.sum(-1), torch.ones(2, 4), rtol=0, atol=1e-6)
 
 
 def test_O_ATT_02_repeated_tokens_keep_their_own_columns(fix_a):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -31,7 +32,7 @@ CANARY = "canary-5f3a \x1b[31mred"
 
 @pytest.fixture(scope="module")
 def started(tmp_path_factory, fix_a_folder):
-    """An address, what the process has said so far, and who it tried to reach."""
+    """An address, what the process has said so far, who it tried to reach, and the process."""
     folder = tmp_path_factory.mktemp("app")
     (folder / "sitecustomize.py").write_text(GUARD)
     said, reached = folder / "said", folder / "reached"
@@ -52,7 +53,7 @@ def started(tmp_path_factory, fix_a_folder):
     url = f"http://127.0.0.1:{port}"
     try:
         wait_for(url, process, said)
-        yield url, said, reached
+        yield url, said, reached, process
     finally:
         process.terminate()
         process.wait(20)
@@ -68,6 +69,25 @@ def wait_for(url, process, said, seconds=90):
         except httpx.TransportError:
             time.sleep(0.2)
     raise AssertionError(said.read_text())
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="no /proc here")
+def test_O_DEP_05_a_cold_start_takes_little_time_and_memory(started):
+    """Seconds of the processor's, which a busy computer does not stretch as it does those of the clock."""
+    url, _, _, process = started
+    at_start = seconds(process)
+    asked = {"data": ["Once upon a time", "storyteller", None, 1, 0, None, None, 0]}
+    event = httpx.post(f"{url}/gradio_api/call/generate", json=asked, trust_env=False).json()["event_id"]
+    assert "prompt_ids" in httpx.get(f"{url}/gradio_api/call/generate/{event}", trust_env=False, timeout=60).text
+    assert at_start <= 20
+    assert seconds(process) <= 30
+    resident = re.search(r"VmRSS:\s+(\d+) kB", Path(f"/proc/{process.pid}/status").read_text())
+    assert int(resident[1]) <= 1_500_000
+
+
+def seconds(process) -> float:
+    fields = Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 @pytest.fixture(scope="module")

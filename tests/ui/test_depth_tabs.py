@@ -13,7 +13,7 @@ from playground.gpt.tokenizer import tokenizer
 from playground.models import Model
 from playground.runs import Request, Runs
 from playground.text import LANGUAGES, say
-from playground.ui import feed_forward, model_tab, norm_detail, source
+from playground.ui import feed_forward, model_tab, norm_detail, norms, residual, source
 from playground.ui.wiring import Look
 
 ROOT = Path(__file__).parents[2]
@@ -51,6 +51,31 @@ def test_every_picture_shows_the_position_asked_for_and_has_a_sentence_for_each(
     picture = draw(look(runs, lang, at=1), 99)  # a choice that another model had: the last one instead
     assert received(picture.figure)["layout"]["meta"]["follow"]["position"] == 1
     assert len(picture.notes) == 4
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_O_ACT_03_O_ACT_05_numbers_stand_under_their_names(runs, lang):
+    """FIX-A's last token in the first LayerNorm: mean -0.1038, variance 0.1033, of which the root is shown."""
+    picture = norms.draw_one(look(runs, lang), 0)
+    names = [picture.figure.layout[axis].title.text for axis in ("yaxis", "yaxis2")]
+    assert names == {"zh": ["均值", "标准差"], "en": ["mean", "standard deviation"]}[lang]
+    data = picture.figure.data
+    assert [float(trace.y[-1]) for trace in data[:2]] == pytest.approx([-0.103815, 0.103346**0.5], abs=1e-5)
+    mean, std = {
+        "zh": ("均值 -0.1038 → ", "标准差 0.3215 → "),
+        "en": ("mean -0.1038 → ", "standard deviation 0.3215 → "),
+    }[lang]
+    assert mean in picture.notes[-1]
+    assert std in picture.notes[-1]
+    assert {"zh": "缩放平移后", "en": "after scale and shift"}[lang] in data[4].name
+    assert {"zh": "比 1 略小", "en": "a little under 1"}[lang] in say(lang, "norms.help")
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_O_ACT_02_the_stream_before_and_after_the_final_norm_is_told_apart(runs, lang):
+    note = residual.draw_stream(look(runs, lang)).notes[-1]
+    for length in ("0.956", "2.592", "2.439"):
+        assert length in note
 
 
 # LayerNorm in depth.

@@ -1,23 +1,29 @@
 """The attention tab below its map, and the sweep: what their components are sent is what the trace holds."""
 
 import base64
+import html
 import json
+import time
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
 
+import fixture
 from figures.page import decode, received
 from playground.analysis.heads import head_measures, hide_first
 from playground.analysis.sweep import sweep
 from playground.analysis.unfold import unfold
 from playground.errors import InputError
 from playground.gpt.ablation import NOTHING_OFF, Ablation
+from playground.gpt.config import GPTConfig
+from playground.gpt.sampling import GREEDY
 from playground.gpt.tokenizer import tokenizer
 from playground.models import Model
-from playground.runs import Request, Runs
-from playground.text import LANGUAGES, say
+from playground.runs import Request, Runs, next_token
+from playground.text import LANGUAGES, labels, say
 from playground.ui import attention, heads
 from playground.ui.session import Session
 from playground.ui.sweep import Swept, draw_sweep, measure
@@ -44,8 +50,66 @@ def drawn(picture):
     return received(picture.figure)
 
 
+HEADS = {  # FIX-A, `Hello, I am`: a layer's head and its last row
+    (0, 0): [0.238786, 0.256426, 0.342785, 0.162003],
+    (2, 1): [0.318485, 0.269294, 0.190739, 0.221481],
+}
+
+
 @pytest.mark.parametrize("lang", LANGUAGES)
-def test_the_mean_is_named_so_and_is_the_arithmetic_mean(runs, lang):
+def test_O_ATT_01_O_ATT_04_O_ATT_05_O_ATT_10_the_picture_of_a_head(runs, lang):
+    """Rows look, the future is blank, colours run from 0 to 1, and the title names layer and head."""
+    for (layer, head), last in HEADS.items():
+        sent = drawn(attention.draw_head(looking(runs, lang=lang, text="Hello, I am"), layer, head, False))
+        (heat,), layout = sent["data"], sent["layout"]
+        z = decode(heat["z"])
+        np.testing.assert_allclose(z[3], last, atol=2e-5)
+        assert np.isnan(z).sum() == 6
+        assert (z[0, 0], heat["zmin"], heat["zmax"]) == (1, 0, 1)
+        assert heat["colorbar"]["title"]["text"] == say(lang, "attention.weight")
+        assert {"zh": "0 到 1", "en": "0 to 1"}[lang] in say(lang, "attention.weight")
+        assert layout["title"]["text"] == say(lang, "attention.title", layer=layer, head=head)
+        asks, asked = say(lang, "attention.query"), say(lang, "attention.key")
+        assert (layout["yaxis"]["title"]["text"], layout["xaxis"]["title"]["text"]) == (asks, asked)
+        assert heat["hovertemplate"].startswith(f"{asks}: %{{y}}<br>{asked}: %{{x}}<br>")
+    counted = {"zh": "从 0 数起", "en": "counted from 0"}[lang]
+    assert counted in labels(lang, "attention.layer")["label"]
+
+
+@pytest.mark.parametrize(("made", "tokens"), [(0, 4), (3, 7), (20, 16)])
+def test_O_ATT_12_labels_rows_and_columns_are_as_many_as_the_tokens_read(runs, made, tokens):
+    """The newest token is among them; past the context of 16 they are the last 16."""
+    request = Request("fix_a", "Hello, I am")
+    for _ in range(made):
+        request = replace(request, made=(*request.made, next_token(runs(request), GREEDY, 0)))
+    run = runs(request)
+    sent = drawn(attention.draw_head(Look(request, run, run, "en"), 0, 0, False))
+    assert decode(sent["data"][0]["z"]).shape == (tokens, tokens)
+    names = [html.unescape(text) for text in sent["layout"]["xaxis"]["ticktext"]]
+    assert names == [tokenizer("gpt2").label(token) for token in run.ids[-tokens:]]
+    assert sent["layout"]["yaxis"]["ticktext"] == sent["layout"]["xaxis"]["ticktext"]
+    assert "the newest included" in say("en", "attention.help")
+    assert "刚写出的也在内" in say("zh", "attention.help")
+
+
+def test_O_ATT_09_144_heads_of_64_tokens_weigh_little():
+    config = GPTConfig(vocab_size=4096, context_length=64, emb_dim=24, n_heads=12, n_layers=12)
+    model = Model("wide", fixture.random_model(config), tokenizer("storyteller"))
+    look = looking(Runs(lambda _: model), text="one " * 80)
+    begun = time.monotonic()
+    every = heads.draw_overview(look, 0, 0, True)
+    shown = [every, attention.draw_thumbs(look, 11, 11), drawn(attention.draw_head(look, 11, 11, False))]
+    assert time.monotonic() - begun < 3
+    assert len(look.run.labels) == 64
+    assert sum(len(json.dumps(part)) for part in shown) < 1_200_000  # of 6 MB; as JSON numbers they were 3.97 MB
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_O_ATT_10_the_mean_is_named_so_and_is_the_arithmetic_mean(runs, lang):
+    hello = decode(
+        drawn(attention.draw_head(looking(runs, lang=lang, text="Hello, I am"), 0, MEAN, False))["data"][0]["z"]
+    )
+    np.testing.assert_allclose(hello[3], [0.261805, 0.279837, 0.220646, 0.237714], atol=2e-5)
     look = looking(runs, lang=lang)
     picture = attention.draw_head(look, 1, MEAN, False)
     weights = look.run.trace.blocks[1].attention.weights

@@ -12,6 +12,7 @@ from playground.gpt.sampling import GREEDY, Sampling
 from playground.gpt.tokenizer import tokenizer
 from playground.models import Model
 from playground.runs import MAX_RUN_BYTES, Request, Runs, next_token
+from playground.text import say
 from playground.ui import view
 from playground.ui.session import Choice
 
@@ -86,6 +87,8 @@ def test_O_COR_04_O_ACT_05_probability_and_logit_stand_under_their_names(runs):
         pytest.approx(1.459506e-4, abs=1e-9),
         pytest.approx(2.241168, abs=1e-5),
     )
+    columns = [say(lang, f"bars.column_{name}") for lang in ("en", "zh") for name in ("probability", "logit")]
+    assert columns == ["probability", "logit", "概率", "logit"]
 
 
 def test_a_position_knows_which_token_the_text_took(runs):
@@ -209,13 +212,14 @@ def test_an_ordinary_run_has_nothing_to_notice(runs):
 
 def test_O_GEN_02_what_is_dropped_is_told_from_the_17th_token_on(runs):
     assert noticed(runs, written(runs, HELLO, 12)).count("no longer seen") == 0
+    assert "17 tokens" in noticed(runs, written(runs, HELLO, 13))  # read to choose the 14th
     told = noticed(runs, written(runs, HELLO, 14))
     assert "18 tokens" in told
     assert "holds 16" in told
     assert "oldest 2 " in told
 
 
-def test_P3_a_long_prompt_tells_how_many_were_dropped(runs):
+def test_O_TOK_07_a_long_prompt_tells_how_many_were_dropped(runs):
     assert "no longer seen" in noticed(runs, Request("fix_a", "the " * 30))
 
 
@@ -226,16 +230,19 @@ def test_O_TOK_06_a_trailing_space_is_explained(runs):
 
 
 def test_O_TOK_08_a_lone_surrogate_is_repaired_and_told(runs):
-    request = Request("fix_a", "a\udc0b")
-    assert runs(request).ids == (64, 4210)
-    assert "1 lone surrogate" in noticed(runs, request)
+    request = Request("fix_a", "a\udbc0b")
+    assert runs(request).ids == (64, 4210, 65)
+    assert noticed(runs, request).count("1 lone surrogate") == 1
     assert "repl" not in noticed(runs, Request("fix_a", "🙂"))  # a pair is a character
     json.dumps(shown(runs, request)["labels"]).encode("ascii")
 
 
 def test_O_GEN_04_greedy_decoding_that_goes_round_is_told(runs):
     assert "loop" not in noticed(runs, written(runs, HELLO, 12))
-    assert "loop" in noticed(runs, written(runs, HELLO, 20))
+    round_and_round = written(runs, HELLO, 20)
+    assert round_and_round.made[10:] == (25099,) * 10  # no penalty on saying it again
+    assert say("en", "notices.loops") in shown(runs, round_and_round)["notices"]["en"]
+    assert say("zh", "notices.loops") in shown(runs, round_and_round)["notices"]["zh"]
     assert "loop" not in noticed(runs, written(runs, HELLO, 20), Sampling(1.0))
 
 
@@ -279,7 +286,7 @@ def run_of(made, config):
     return type("R", (), {"ids": (1, 2, *made), "n_prompt": 2, "model": model})()
 
 
-def test_P6_it_stops_at_the_end_of_the_text():
+def test_O_GEN_08_it_stops_at_the_end_of_the_text():
     assert view.stop(run_of((5, 50256), Ends())) == "end_of_text"
     assert view.stop(run_of((5,), Ends())) is None
     assert view.stop(run_of((), Ends())) is None
