@@ -5,14 +5,16 @@ import os
 import re
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import StringIO
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
+from playground import log
 from playground.errors import (
     DownloadFailed,
+    DownloadTooLarge,
     FileIncomplete,
     FolderMissing,
     ModelMissing,
@@ -25,6 +27,7 @@ from playground.gpt.config import PRESETS, GPTConfig
 from playground.gpt.model import GPTModel
 from playground.gpt.tokenizer import Tokenizer, tokenizer_for
 from playground.gpt.train import initialise
+from playground.limits import DEFAULTS, Limits
 
 BUNDLED = Path(__file__).parents[1] / "assets" / "models"
 HUB = {
@@ -34,9 +37,9 @@ HUB = {
     "gpt2-large": "openai-community/gpt2-large",
     "gpt2-xl": "openai-community/gpt2-xl",
 }
+SHAPES = {name: PRESETS[name] for name in HUB if name in PRESETS} | {"distilgpt2": replace(PRESETS["gpt2"], n_layers=6)}
 OURS = ("storyteller", "untrained")
 FILES = ["config.json", "model.safetensors"]
-KEPT_BYTES = 3 * 2**30  # loaded models beyond the newest are dropped once they hold more
 UNTRAINED_SEED = 0
 LEAST_REPORTED = 10**6  # bytes; a config.json alone is not worth a progress bar
 
@@ -57,8 +60,8 @@ class Model:
 class Models:
     """Loads each model once and hands the same one to every visitor; nothing in it ever changes."""
 
-    def __init__(self, own: str | None = None, kept_bytes: int = KEPT_BYTES) -> None:
-        self._own, self.own_name, self._kept_bytes = own, own_name(own), kept_bytes
+    def __init__(self, own: str | None = None, limits: Limits = DEFAULTS) -> None:
+        self._own, self.own_name, self._limits = own, own_name(own), limits
         self._loaded: OrderedDict[str, Model] = OrderedDict()
         self._lock = Lock()  # of what is loaded; never held while loading, so that others have their models
         self._loading = {name: Lock() for name in self.names}  # two visitors asking for one model wait for one loading
@@ -67,6 +70,12 @@ class Models:
     def names(self) -> list[str]:
         """What may be asked for; an operator's own model comes first, under its folder's name."""
         return [*([self.own_name] if self.own_name else []), *OURS, *HUB]
+
+    @property
+    def loaded(self) -> list[str]:
+        """Those in memory now, the one asked for last at the end."""
+        with self._lock:
+            return list(self._loaded)
 
     def get(self, name: str, progress: Progress | None = None) -> Model:
         """The model called `name`.
@@ -91,14 +100,15 @@ class Models:
     def _keep(self, model: Model) -> None:
         with self._lock:
             self._loaded[model.name] = model
-            while len(self._loaded) > 1 and self._bytes() > self._kept_bytes:
+            while len(self._loaded) > 1 and self._bytes() > self._limits.kept_model_bytes:
                 self._loaded.popitem(last=False)
 
     def _bytes(self) -> int:
         return sum(model.config.weight_bytes for model in self._loaded.values())
 
     def _load(self, name: str, progress: Progress | None) -> Model:
-        gpt = self._network(name, progress)
+        with log.timed("load", model=name):
+            gpt = self._network(name, progress)
         return Model(name, gpt, tokenizer_for(gpt.config.vocab_size))
 
     def _network(self, name: str, progress: Progress | None) -> GPTModel:
@@ -110,8 +120,8 @@ class Models:
         elif self._own and name == self.own_name:
             folder = Path(self._own) if Path(self._own).is_dir() else own_from_hub(self._own, progress)
         else:
-            check_memory(name, PRESETS.get(name))
-            folder = from_hub(HUB[name], progress)
+            check_memory(name, SHAPES[name])
+            folder = from_hub(HUB[name], progress, lambda: check_download(name, SHAPES[name], self._limits))
         check_memory(name, read_config(folder))
         return load(folder)
 
@@ -137,6 +147,12 @@ def check_memory(name: str, config: GPTConfig | None) -> None:
         raise ModelTooLarge(name=name, need=megabytes(config.weight_bytes * 1.3), have=megabytes(free))
 
 
+def check_download(name: str, config: GPTConfig, limits: Limits) -> None:
+    """Refuse to fetch a model for a visitor when the operator allows no file so large. Raises: DownloadTooLarge"""
+    if config.weight_bytes > limits.download_bytes:
+        raise DownloadTooLarge(name=name, need=megabytes(config.weight_bytes), have=megabytes(limits.download_bytes))
+
+
 def free_memory() -> int | None:
     """Memory that may still be used; None where the system does not tell. Units: bytes"""
     try:
@@ -150,8 +166,10 @@ def megabytes(count: float) -> str:
     return f"{count / 1e6:,.0f} MB"
 
 
-def from_hub(repository: str, progress: Progress | None = None) -> Path:
+def from_hub(repository: str, progress: Progress | None = None, before: Callable[[], None] = lambda: None) -> Path:
     """The folder with a hub repository's two files: from the local cache, else downloaded and checked.
+
+    `before` may refuse, by what it raises, to fetch what is not there yet.
 
     Raises: ModelOffline without network; DownloadFailed when it breaks off or the hub answers something else;
     ModelMissing when the repository has no such files; FileIncomplete
@@ -176,6 +194,7 @@ def from_hub(repository: str, progress: Progress | None = None) -> Path:
     except LocalEntryNotFoundError:
         folder = None
     if folder is None or missing(folder):
+        before()
         try:
             folder = fetch(tqdm_class=_reporting(progress) if progress else None)
         except (LocalEntryNotFoundError, ConnectionError) as error:
