@@ -3,6 +3,7 @@
 import hashlib
 import os
 import re
+import tempfile
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -37,7 +38,9 @@ HUB = {
     "gpt2-large": "openai-community/gpt2-large",
     "gpt2-xl": "openai-community/gpt2-xl",
 }
-SHAPES = {name: PRESETS[name] for name in HUB if name in PRESETS} | {"distilgpt2": replace(PRESETS["gpt2"], n_layers=6)}
+HUB_SHAPES = {name: PRESETS[name] for name in HUB if name in PRESETS} | {
+    "distilgpt2": replace(PRESETS["gpt2"], n_layers=6)
+}
 OURS = ("storyteller", "untrained")
 FILES = ["config.json", "model.safetensors"]
 UNTRAINED_SEED = 0
@@ -120,8 +123,8 @@ class Models:
         elif self._own and name == self.own_name:
             folder = Path(self._own) if Path(self._own).is_dir() else own_from_hub(self._own, progress)
         else:
-            check_memory(name, SHAPES[name])
-            folder = from_hub(HUB[name], progress, lambda: check_download(name, SHAPES[name], self._limits))
+            check_memory(name, HUB_SHAPES[name])
+            folder = from_hub(HUB[name], progress, lambda: check_download(name, HUB_SHAPES[name], self._limits))
         check_memory(name, read_config(folder))
         return load(folder)
 
@@ -174,37 +177,60 @@ def from_hub(repository: str, progress: Progress | None = None, before: Callable
     Raises: ModelOffline without network; DownloadFailed when it breaks off or the hub answers something else;
     ModelMissing when the repository has no such files; FileIncomplete
     """
-    from huggingface_hub import snapshot_download  # here, since it takes a second that most starts do not need
-    from huggingface_hub.errors import (  # type: ignore[attr-defined]
-        HFValidationError,
-        HTTPError,
-        LocalEntryNotFoundError,
-    )
-
-    def fetch(**how: Any) -> Path:
-        return Path(snapshot_download(repository, allow_patterns=FILES, **how))
-
-    def missing(folder: Path) -> list[str]:
-        return [name for name in FILES if not (folder / name).exists()]
-
-    try:
-        folder = fetch(local_files_only=True)
-    except HFValidationError as error:  # neither a folder here nor the form of a name there
-        raise ModelMissing(name=repository) from error
-    except LocalEntryNotFoundError:
-        folder = None
-    if folder is None or missing(folder):
+    folder = in_cache(repository)
+    if folder is None:
         before()
-        try:
-            folder = fetch(tqdm_class=_reporting(progress) if progress else None)
-        except (LocalEntryNotFoundError, ConnectionError) as error:
-            raise ModelOffline(name=repository) from error
-        except (HTTPError, OSError) as error:
-            raise DownloadFailed(name=repository, reason=type(error).__name__) from error
+        folder = download(repository, progress)
     if missing(folder):
         raise ModelMissing(name=missing(folder)[0])
     check_digest(folder / "model.safetensors")
     return folder
+
+
+def in_cache(repository: str) -> Path | None:
+    """The folder of a repository that was fetched before. Raises: ModelMissing for what names no repository"""
+    from huggingface_hub import snapshot_download  # here, since it takes a second that most starts do not need
+    from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
+
+    for cache in caches():
+        try:
+            folder = Path(snapshot_download(repository, cache_dir=cache, allow_patterns=FILES, local_files_only=True))
+        except HFValidationError as error:  # neither a folder here nor the form of a name there
+            raise ModelMissing(name=repository) from error
+        except LocalEntryNotFoundError:
+            continue
+        if not missing(folder):
+            return folder
+    return None
+
+
+def download(repository: str, progress: Progress | None) -> Path:
+    """Raises: ModelOffline, DownloadFailed"""
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HTTPError, LocalEntryNotFoundError  # type: ignore[attr-defined]
+
+    bar = _reporting(progress) if progress else None
+    try:
+        return Path(snapshot_download(repository, cache_dir=caches()[-1], allow_patterns=FILES, tqdm_class=bar))
+    except (LocalEntryNotFoundError, ConnectionError) as error:
+        raise ModelOffline(name=repository) from error
+    except (HTTPError, OSError) as error:
+        raise DownloadFailed(name=repository, reason=type(error).__name__) from error
+
+
+def caches() -> list[Path]:
+    """Where downloads are looked for; they go into the last one: the home folder's unless nobody may write there."""
+    from huggingface_hub import constants
+
+    home = Path(constants.HF_HUB_CACHE)
+    nearest = next((folder for folder in (home, *home.parents) if folder.exists()), home)
+    if home.is_absolute() and os.access(nearest, os.W_OK):  # "~/..." where nobody knows whose home it is
+        return [home]
+    return [home, Path(tempfile.gettempdir()) / "gpt-playground-hub"]
+
+
+def missing(folder: Path) -> list[str]:
+    return [name for name in FILES if not (folder / name).exists()]
 
 
 def check_digest(file: Path) -> None:
