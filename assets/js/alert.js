@@ -5,7 +5,7 @@ playground.alert = (element, props, watch) => {
   let trouble = null;
   function draw() {
     const w = props.words[state.lang];
-    const said = trouble ? w[trouble] : playground.read(props)?.[state.lang];
+    const said = { lost: w.lost, full: w.full }[trouble] ?? playground.read(props)?.[state.lang];
     if (said !== (root.textContent || undefined)) root.replaceChildren(...(said ? [el('p', { text: said })] : []));
     return said;
   }

@@ -255,16 +255,7 @@ def guarded(fn: Callable[..., Any], n_outputs: int, asked: bool) -> Callable[...
     def answer(result: Any) -> list[Any]:
         return [*(result if isinstance(result, list) else [result]), done]
 
-    @contextmanager
-    def told(values: Sequence[Any]) -> Iterator[None]:
-        session = next((value for value in values if isinstance(value, Session)), None)
-        with log.timed(name) as line:
-            try:
-                yield
-            finally:  # by now it may be another model
-                line["model"] = session.request.model if session else None
-
-    telling = told if asked else nullcontext
+    telling = partial(told, name) if asked else nullcontext
 
     def call(*values: Any) -> list[Any]:
         try:
@@ -286,6 +277,17 @@ def guarded(fn: Callable[..., Any], n_outputs: int, asked: bool) -> Callable[...
     guard.__annotations__ = fn.__annotations__
     guard.__name__ = name
     return guard
+
+
+@contextmanager
+def told(event: str, values: Sequence[Any]) -> Iterator[None]:
+    """Tell the operator what a visitor asked for, and of which model, once it is done."""
+    session = next((value for value in values if isinstance(value, Session)), None)
+    with log.timed(event) as line:
+        try:
+            yield
+        finally:  # by now it may be another model
+            line["model"] = session.request.model if session else None
 
 
 def explanation(wiring: Wiring, key: str) -> None:
