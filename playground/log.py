@@ -3,12 +3,13 @@
 import json
 import logging
 import sys
+import threading
 import time
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from typing import Any
+from types import TracebackType
 
 from playground.errors import PlaygroundError
 
@@ -29,12 +30,14 @@ class Lines(logging.Formatter):
         if told is None:
             told = {"event": "said", "by": record.name, "level": record.levelname, "text": record.getMessage()}
             if record.exc_info and record.exc_info[0]:
-                told |= {"error": record.exc_info[0].__name__, "at": places(record.exc_info[2])}
+                told |= fallen(record.exc_info[0], record.exc_info[2])
         return json.dumps({"time": when, **told}, ensure_ascii=False, default=str)
 
 
-def places(raised: Any) -> list[str]:
-    return [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in traceback.extract_tb(raised)]
+def fallen(kind: type[BaseException], at: TracebackType | None) -> dict[str, object]:
+    """What was raised, and the places it passed."""
+    places = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in traceback.extract_tb(at)]
+    return {"error": kind.__name__, "at": places}
 
 
 def begin() -> None:
@@ -43,6 +46,8 @@ def begin() -> None:
     handler.setFormatter(Lines())
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
     OURS.setLevel(logging.INFO)
+    logging.captureWarnings(True)
+    threading.excepthook = lambda ended: tell("said", **fallen(ended.exc_type, ended.exc_traceback))
     for name in TOO_CHATTY:
         logging.getLogger(name).setLevel(logging.ERROR)
     for name in WITH_THEIR_OWN:

@@ -3,10 +3,11 @@
 import http.client
 import re
 import shutil
+import socket
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -79,8 +80,15 @@ def own(target: str, folder: Path) -> Iterator[str]:
             asking = http.client.HTTPConnection(there.hostname or "", there.port, timeout=60)
             kept = {name: value for name, value in self.headers.items() if name.lower() not in HOP_BY_HOP}
             asking.request(self.command, self.path.removeprefix(PREFIX), body, {**kept, "Host": self.headers["Host"]})
+            Thread(target=self.watch, args=(asking.sock,), daemon=True).start()
             self.hand_back(asking.getresponse())
             return asking.close()
+
+        def watch(self, there: socket.socket) -> None:
+            """Whoever asked and goes away ends the answer: a stream may be silent for long."""
+            with suppress(OSError):
+                self.connection.recv(1, socket.MSG_PEEK)
+                there.shutdown(socket.SHUT_RDWR)
 
         do_POST = do_HEAD = do_GET
 
@@ -91,11 +99,9 @@ def own(target: str, folder: Path) -> Iterator[str]:
                     self.send_header(name, value)
             self.send_header("Connection", "close")
             self.end_headers()
-            try:
+            with suppress(OSError, http.client.HTTPException):  # who asked has gone, or the page has
                 while piece := answer.read1(65536):
                     self.wfile.write(piece)
-            except OSError:  # who asked has gone, or the page has
-                return
 
         def log_message(self, *_: Any) -> None: ...
 
