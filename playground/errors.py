@@ -2,12 +2,13 @@
 
 PlaygroundError
 ├── InputError            something a visitor can change
-│   ├── PromptEmpty, PromptTooLong, ContextFull, MemoryLimit
+│   ├── PromptEmpty, PromptTooLong, ContextFull, MemoryLimit, FileTooLarge, TooManyVisitors
 │   ├── OutOfRange, NotAChoice, NotANumber, UnknownSwitch, UnknownEdge, UnknownToken, TooManySwitches
 │   └── CacheUnusable, NothingToSee, NotFinite, AttributionWithoutResiduals
 ├── PortTaken             somebody else serves at that port
+├── SettingUnusable       an environment variable that is no limit
 └── ModelError            something about a model's files or where they come from
-    ├── FolderMissing, ModelMissing, ModelOffline, ModelTooLarge, DownloadFailed
+    ├── FolderMissing, ModelMissing, ModelOffline, ModelTooLarge, DownloadTooLarge, DownloadFailed
     ├── ConfigUnreadable, ConfigValue, HeadsDoNotDivide, FlagUnsupported, VocabularyUnsupported
     └── FileIncomplete, TensorMissing, TensorUnexpected, TensorMisshapen, TensorNotFinite, TensorDtype
 """
@@ -35,6 +36,9 @@ class InputError(PlaygroundError): ...
 class PortTaken(PlaygroundError): ...
 
 
+class SettingUnusable(PlaygroundError): ...
+
+
 class ModelError(PlaygroundError): ...
 
 
@@ -48,6 +52,12 @@ class ContextFull(InputError): ...
 
 
 class MemoryLimit(InputError): ...
+
+
+class FileTooLarge(InputError): ...
+
+
+class TooManyVisitors(InputError): ...
 
 
 class OutOfRange(InputError): ...
@@ -93,6 +103,9 @@ class ModelOffline(ModelError): ...
 
 
 class ModelTooLarge(ModelError): ...
+
+
+class DownloadTooLarge(ModelError): ...
 
 
 class DownloadFailed(ModelError): ...

@@ -3,16 +3,19 @@
 import hashlib
 import os
 import re
+import tempfile
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import StringIO
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
+from playground import log
 from playground.errors import (
     DownloadFailed,
+    DownloadTooLarge,
     FileIncomplete,
     FolderMissing,
     ModelMissing,
@@ -25,6 +28,7 @@ from playground.gpt.config import PRESETS, GPTConfig
 from playground.gpt.model import GPTModel
 from playground.gpt.tokenizer import Tokenizer, tokenizer_for
 from playground.gpt.train import initialise
+from playground.limits import DEFAULTS, Limits
 
 BUNDLED = Path(__file__).parents[1] / "assets" / "models"
 HUB = {
@@ -34,9 +38,11 @@ HUB = {
     "gpt2-large": "openai-community/gpt2-large",
     "gpt2-xl": "openai-community/gpt2-xl",
 }
+HUB_SHAPES = {name: PRESETS[name] for name in HUB if name in PRESETS} | {
+    "distilgpt2": replace(PRESETS["gpt2"], n_layers=6)
+}
 OURS = ("storyteller", "untrained")
 FILES = ["config.json", "model.safetensors"]
-KEPT_BYTES = 3 * 2**30  # loaded models beyond the newest are dropped once they hold more
 UNTRAINED_SEED = 0
 LEAST_REPORTED = 10**6  # bytes; a config.json alone is not worth a progress bar
 
@@ -58,8 +64,8 @@ class Model:
 class Models:
     """Loads each model once and hands the same one to every visitor; nothing in it ever changes."""
 
-    def __init__(self, own: str | None = None, kept_bytes: int = KEPT_BYTES) -> None:
-        self._own, self.own_name, self._kept_bytes = own, own_name(own), kept_bytes
+    def __init__(self, own: str | None = None, limits: Limits = DEFAULTS) -> None:
+        self._own, self.own_name, self._limits = own, own_name(own), limits
         self._loaded: OrderedDict[str, Model] = OrderedDict()
         self._lock = Lock()  # of what is loaded; never held while loading, so that others have their models
         self._loading = {name: Lock() for name in self.names}  # two visitors asking for one model wait for one loading
@@ -68,6 +74,12 @@ class Models:
     def names(self) -> list[str]:
         """What may be asked for; an operator's own model comes first, under its folder's name."""
         return [*([self.own_name] if self.own_name else []), *OURS, *HUB]
+
+    @property
+    def loaded(self) -> list[str]:
+        """Those in memory now, the one asked for last at the end."""
+        with self._lock:
+            return list(self._loaded)
 
     def get(self, name: str, progress: Progress | None = None) -> Model:
         """The model called `name`.
@@ -92,29 +104,30 @@ class Models:
     def _keep(self, model: Model) -> None:
         with self._lock:
             self._loaded[model.name] = model
-            while len(self._loaded) > 1 and self._bytes() > self._kept_bytes:
+            while len(self._loaded) > 1 and self._bytes() > self._limits.kept_model_bytes:
                 self._loaded.popitem(last=False)
 
     def _bytes(self) -> int:
         return sum(model.config.weight_bytes for model in self._loaded.values())
 
     def _load(self, name: str, progress: Progress | None) -> Model:
-        if name == "untrained":
-            config = read_config(BUNDLED / "storyteller")
-            gpt = initialise(GPTModel(config), UNTRAINED_SEED).requires_grad_(False).eval()
-            return Model(name, gpt, tokenizer_for(config.vocab_size))
-        folder = self._folder(name, progress)
-        check_memory(name, read_config(folder))
-        gpt = load(folder)
-        return Model(name, gpt, tokenizer_for(gpt.config.vocab_size), stored_as(folder))
+        with log.timed("load", model=name):
+            if name == "untrained":
+                config = read_config(BUNDLED / "storyteller")
+                gpt = initialise(GPTModel(config), UNTRAINED_SEED).requires_grad_(False).eval()
+                return Model(name, gpt, tokenizer_for(config.vocab_size))
+            folder = self._folder(name, progress)
+            check_memory(name, read_config(folder))
+            gpt = load(folder)
+            return Model(name, gpt, tokenizer_for(gpt.config.vocab_size), stored_as(folder))
 
     def _folder(self, name: str, progress: Progress | None) -> Path:
         if name == "storyteller":
             return BUNDLED / name
         if self._own and name == self.own_name:
             return Path(self._own) if Path(self._own).is_dir() else own_from_hub(self._own, progress)
-        check_memory(name, PRESETS.get(name))
-        return from_hub(HUB[name], progress)
+        check_memory(name, HUB_SHAPES[name])
+        return from_hub(HUB[name], progress, lambda: check_download(name, HUB_SHAPES[name], self._limits))
 
 
 def own_name(own: str | None) -> str:
@@ -138,6 +151,12 @@ def check_memory(name: str, config: GPTConfig | None) -> None:
         raise ModelTooLarge(name=name, need=megabytes(config.weight_bytes * 1.3), have=megabytes(free))
 
 
+def check_download(name: str, config: GPTConfig, limits: Limits) -> None:
+    """Refuse to fetch a model for a visitor when the operator allows no file so large. Raises: DownloadTooLarge"""
+    if config.weight_bytes > limits.download_bytes:
+        raise DownloadTooLarge(name=name, need=megabytes(config.weight_bytes), have=megabytes(limits.download_bytes))
+
+
 def free_memory() -> int | None:
     """Memory that may still be used; None where the system does not tell. Units: bytes"""
     try:
@@ -151,42 +170,68 @@ def megabytes(count: float) -> str:
     return f"{count / 1e6:,.0f} MB"
 
 
-def from_hub(repository: str, progress: Progress | None = None) -> Path:
+def from_hub(repository: str, progress: Progress | None = None, before: Callable[[], None] = lambda: None) -> Path:
     """The folder with a hub repository's two files: from the local cache, else downloaded and checked.
+
+    `before` may refuse, by what it raises, to fetch what is not there yet.
 
     Raises: ModelOffline without network; DownloadFailed when it breaks off or the hub answers something else;
     ModelMissing when the repository has no such files; FileIncomplete
     """
-    from huggingface_hub import snapshot_download  # here, since it takes a second that most starts do not need
-    from huggingface_hub.errors import (  # type: ignore[attr-defined]
-        HFValidationError,
-        HTTPError,
-        LocalEntryNotFoundError,
-    )
-
-    def fetch(**how: Any) -> Path:
-        return Path(snapshot_download(repository, allow_patterns=FILES, **how))
-
-    def missing(folder: Path) -> list[str]:
-        return [name for name in FILES if not (folder / name).exists()]
-
-    try:
-        folder = fetch(local_files_only=True)
-    except HFValidationError as error:  # neither a folder here nor the form of a name there
-        raise ModelMissing(name=repository) from error
-    except LocalEntryNotFoundError:
-        folder = None
-    if folder is None or missing(folder):
-        try:
-            folder = fetch(tqdm_class=_reporting(progress) if progress else None)
-        except (LocalEntryNotFoundError, ConnectionError) as error:
-            raise ModelOffline(name=repository) from error
-        except (HTTPError, OSError) as error:
-            raise DownloadFailed(name=repository, reason=type(error).__name__) from error
+    folder = in_cache(repository)
+    if folder is None:
+        before()
+        folder = download(repository, progress)
     if missing(folder):
         raise ModelMissing(name=missing(folder)[0])
     check_digest(folder / "model.safetensors")
     return folder
+
+
+def in_cache(repository: str) -> Path | None:
+    """The folder of a repository that was fetched before. Raises: ModelMissing for what names no repository"""
+    from huggingface_hub import snapshot_download  # here, since it takes a second that most starts do not need
+    from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
+
+    for cache in caches():
+        try:
+            folder = Path(snapshot_download(repository, cache_dir=cache, allow_patterns=FILES, local_files_only=True))
+        except HFValidationError as error:  # neither a folder here nor the form of a name there
+            raise ModelMissing(name=repository) from error
+        except LocalEntryNotFoundError:
+            continue
+        if not missing(folder):
+            return folder
+    return None
+
+
+def download(repository: str, progress: Progress | None) -> Path:
+    """Raises: ModelOffline, DownloadFailed"""
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import HTTPError, LocalEntryNotFoundError  # type: ignore[attr-defined]
+
+    bar = _reporting(progress) if progress else None
+    try:
+        return Path(snapshot_download(repository, cache_dir=caches()[-1], allow_patterns=FILES, tqdm_class=bar))
+    except (LocalEntryNotFoundError, ConnectionError) as error:
+        raise ModelOffline(name=repository) from error
+    except (HTTPError, OSError) as error:
+        raise DownloadFailed(name=repository, reason=type(error).__name__) from error
+
+
+def caches() -> list[Path]:
+    """Where downloads are looked for; they go into the last one: the home folder's unless nobody may write there."""
+    from huggingface_hub import constants
+
+    home = Path(constants.HF_HUB_CACHE)
+    nearest = next((folder for folder in (home, *home.parents) if folder.exists()), home)
+    if home.is_absolute() and os.access(nearest, os.W_OK):  # "~/..." where nobody knows whose home it is
+        return [home]
+    return [home, Path(tempfile.gettempdir()) / "gpt-playground-hub"]
+
+
+def missing(folder: Path) -> list[str]:
+    return [name for name in FILES if not (folder / name).exists()]
 
 
 def check_digest(file: Path) -> None:

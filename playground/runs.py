@@ -1,6 +1,5 @@
 """Ask the model once, look many times: a request and the run that answers it."""
 
-import os
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -14,11 +13,8 @@ from playground.gpt.ablation import NOTHING_OFF, Ablation
 from playground.gpt.sampling import Sampling, choose, stages
 from playground.gpt.tokenizer import repair
 from playground.gpt.trace import Trace
+from playground.limits import DEFAULTS, Limits
 from playground.models import Model, megabytes
-
-MAX_CHARACTERS = 20_000  # of a prompt, counted before it is tokenised
-MAX_RUN_BYTES = int(os.environ.get("PLAYGROUND_RUN_MB", "640")) * 10**6  # largest trace made for one visitor
-KEPT_BYTES = int(os.environ.get("PLAYGROUND_RUNS_MB", "1200")) * 10**6  # all traces kept for those to come back
 
 Item = TypeVar("Item")
 
@@ -70,20 +66,20 @@ class Run:
         return [self.model.tokenizer.label(token) for token in self.ids[self.start :]]
 
 
-def prompt_ids(model: Model, prompt: str, kept: int | None = None) -> tuple[int, ...]:
+def prompt_ids(model: Model, prompt: str, limits: Limits, kept: int | None = None) -> tuple[int, ...]:
     """Tokens of a prompt, or the first `kept` of them. Raises: PromptEmpty, PromptTooLong (in characters)"""
     if not prompt:
         raise PromptEmpty()
-    if len(prompt) > MAX_CHARACTERS:
-        raise PromptTooLong(characters=len(prompt), limit=MAX_CHARACTERS)
+    if len(prompt) > limits.prompt_characters:
+        raise PromptTooLong(characters=len(prompt), limit=limits.prompt_characters)
     return tuple(model.tokenizer.encode(prompt)[:kept])
 
 
 class Runs:
-    """Answers requests, keeping the newest runs up to `kept_bytes` of tensors."""
+    """Answers requests, keeping the newest runs up to so many bytes of tensors."""
 
-    def __init__(self, model: Callable[[str], Model], kept_bytes: int = KEPT_BYTES) -> None:
-        self.model, self._kept_bytes = model, kept_bytes
+    def __init__(self, model: Callable[[str], Model], limits: Limits = DEFAULTS) -> None:
+        self.model, self.limits = model, limits
         self._kept: OrderedDict[Request, tuple[Run, int]] = OrderedDict()
         self._lock = Lock()  # one traced pass at a time: two would only share the same cores
 
@@ -92,10 +88,10 @@ class Runs:
         model, request = self.model(request.model), request.plain
         with self._lock:
             if request not in self._kept or self._kept[request][0].model is not model:
-                run = read(model, request)
+                run = read(model, request, self.limits)
                 self._kept[request] = run, run.trace.n_bytes()
             self._kept.move_to_end(request)
-            while len(self._kept) > 1 and self._bytes(model) > self._kept_bytes:
+            while len(self._kept) > 1 and self._bytes(model) > self.limits.kept_run_bytes:
                 self._kept.popitem(last=False)
             return self._kept[request][0]
 
@@ -115,15 +111,15 @@ class Runs:
             yield piece
 
 
-def read(model: Model, request: Request) -> Run:
+def read(model: Model, request: Request, limits: Limits) -> Run:
     """One traced forward pass over the text, or over its last `context_length` tokens. Raises: InputError"""
-    prompt = prompt_ids(model, request.prompt, request.kept)
+    prompt = prompt_ids(model, request.prompt, limits, request.kept)
     ids = prompt + request.made
     start = max(0, len(ids) - model.config.context_length)
-    size = model.config.trace_bytes(len(ids) - start)
-    if size > MAX_RUN_BYTES:
-        fits = max(t for t in range(len(ids) - start) if model.config.trace_bytes(t) <= MAX_RUN_BYTES)
-        raise MemoryLimit(tokens=len(ids) - start, limit=fits, need=megabytes(size), have=megabytes(MAX_RUN_BYTES))
+    size, most = model.config.trace_bytes(len(ids) - start), limits.run_bytes
+    if size > most:
+        fits = max(t for t in range(len(ids) - start) if model.config.trace_bytes(t) <= most)
+        raise MemoryLimit(tokens=len(ids) - start, limit=fits, need=megabytes(size), have=megabytes(most))
     with torch.inference_mode():
         trace = model.gpt.trace(torch.tensor([ids[start:]]), request.ablation).row(0)
     if not trace.logits.isfinite().all():

@@ -11,10 +11,11 @@ from pathlib import Path
 from huggingface_hub import constants
 
 import fixture
+from playground.limits import DEFAULTS
 from playground.models import Models
 from playground.runs import Runs
 from playground.ui.page import build  # imports gradio, after it was told not to call home
-from playground.ui.serve import settings
+from playground.ui.serve import found, queueing, settings
 
 OWN = "fix_a"  # how the server names FIX-A
 
@@ -38,10 +39,11 @@ class Server:
         self.models = Models(own=str(fixture.write(folder / OWN)))
         self.runs = Runs(self.models.get)
         page = build(self.models, self.runs, "storyteller", "en")
-        page.queue(max_size=64, default_concurrency_limit=4, api_open=False)
+        page.queue(**queueing(DEFAULTS))
         _, url, _ = page.launch(
-            server_name="127.0.0.1", server_port=free_port(), prevent_thread_lock=True, quiet=True, **settings(None)
-        )
+            server_name="127.0.0.1", server_port=free_port(), prevent_thread_lock=True, quiet=True,
+            **settings(None, DEFAULTS, lambda: found(self.models)),
+        )  # fmt: skip
         self.page, self.url = page, url.rstrip("/")
 
     @property

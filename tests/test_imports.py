@@ -15,8 +15,10 @@ MAY_IMPORT = {
     "figures": {"errors"},
     "text": {"errors"},
     "analysis": {"errors", "gpt"},
-    "models": {"errors", "gpt"},
-    "runs": {"errors", "gpt", "analysis", "models"},
+    "limits": {"errors"},
+    "log": {"errors"},
+    "models": {"errors", "gpt", "limits", "log"},
+    "runs": {"errors", "gpt", "analysis", "limits", "models"},
     "lessons": {"errors", "gpt", "analysis"},
 }
 ONLY_IN = {

@@ -5,6 +5,7 @@ import json
 import resource
 import shutil
 import socket
+import tempfile
 import time
 import weakref
 from concurrent.futures import ThreadPoolExecutor
@@ -20,6 +21,7 @@ import fixture
 from playground import models as module
 from playground.errors import (
     DownloadFailed,
+    DownloadTooLarge,
     FileIncomplete,
     FolderMissing,
     ModelMissing,
@@ -30,7 +32,8 @@ from playground.errors import (
 )
 from playground.gpt.config import PRESETS
 from playground.gpt.sampling import GREEDY
-from playground.models import BUNDLED, HUB, Models, check_digest, from_hub
+from playground.limits import Limits
+from playground.models import BUNDLED, HUB, HUB_SHAPES, Models, check_digest, from_hub
 from playground.runs import Request, Runs, next_token
 from playground.text import LANGUAGES, say_error
 from playground.ui.page import about
@@ -153,7 +156,7 @@ def test_O_DEP_03_a_model_is_loaded_once_and_shared(monkeypatch):
 
 
 def test_models_beyond_the_limit_are_dropped_oldest_first():
-    models = Models(kept_bytes=1)
+    models = Models(limits=Limits(kept_model_bytes=1))
     first = models.get("storyteller")
     assert models.get("storyteller") is first
     models.get("untrained")
@@ -347,6 +350,34 @@ def test_a_model_that_cannot_fit_is_refused_before_it_is_fetched(monkeypatch, no
         assert f"{need:,.0f} MB" in say_error(lang, refused.value)
 
 
+@pytest.mark.parametrize("name", HUB)
+def test_a_download_larger_than_the_operator_allows_is_refused_before_it_begins(name, monkeypatch, no_network):
+    monkeypatch.setattr(module, "free_memory", lambda: None)
+    with pytest.raises(DownloadTooLarge) as refused:
+        Models(limits=Limits(download_bytes=HUB_SHAPES[name].weight_bytes - 1)).get(name)
+    size = f"{HUB_SHAPES[name].weight_bytes / 1e6:,.0f} MB"
+    assert refused.value.values == {"name": name, "need": size, "have": size}
+    with pytest.raises(ModelOffline):  # a byte more, and it would be fetched
+        Models(limits=Limits(download_bytes=HUB_SHAPES[name].weight_bytes)).get(name)
+
+
+def test_what_is_in_the_cache_is_no_download(cache, fix_a_folder):
+    put_in_cache(cache, HUB["gpt2"], fix_a_folder)
+    assert answer(Models(limits=Limits(download_bytes=1)), "gpt2") == 17442
+
+
+def test_without_a_home_that_can_be_written_a_download_goes_to_the_temporary_folder(hub, cache, monkeypatch, tmp_path):
+    hub()
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", "~/.cache/huggingface/hub")  # where nobody knows whose home it is
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
+    assert answer(Models(), "gpt2") == 17442
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    assert answer(Models(), "gpt2") == 17442  # and is found there again
+    assert list((tmp_path / "temporary").rglob("model.safetensors"))
+    assert not Path("~").exists()
+
+
 def test_a_model_that_cannot_fit_is_refused_before_it_is_loaded(monkeypatch, fix_a_folder):
     monkeypatch.setattr(module, "free_memory", lambda: 10**6)
     monkeypatch.setattr(module, "load", lambda *_: pytest.fail("loaded"))
@@ -394,8 +425,9 @@ def test_while_one_model_is_fetched_the_others_answer(monkeypatch):
 
 
 def test_no_second_copy_of_a_model_that_was_dropped():
-    models = Models(kept_bytes=0)
-    runs = Runs(models.get, kept_bytes=0)
+    limits = Limits(kept_model_bytes=0, kept_run_bytes=0)
+    models = Models(limits=limits)
+    runs = Runs(models.get, limits)
     runs(Request("storyteller", "a"))
     dropped = weakref.ref(runs(Request("untrained", "a")).model.gpt)
     runs(Request("storyteller", "a"))

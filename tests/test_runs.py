@@ -12,8 +12,9 @@ from playground.gpt.ablation import Ablation
 from playground.gpt.generate import generate
 from playground.gpt.sampling import GREEDY, Sampling
 from playground.gpt.tokenizer import tokenizer
+from playground.limits import DEFAULTS, Limits
 from playground.models import Model
-from playground.runs import MAX_CHARACTERS, Request, Runs, next_token, prompt_ids
+from playground.runs import Request, Runs, next_token, prompt_ids
 
 HELLO = Request("fix_a", "Hello, I am")
 TWELVE = (17442, 23487, 33885, 34454, 25099, 25099, 25099, 35628, 35628, 35628, 25099, 25099)
@@ -30,9 +31,9 @@ def read(monkeypatch) -> Counter[Request]:
     asked: Counter[Request] = Counter()
     real = module.read
 
-    def counted(model, request):
+    def counted(model, request, limits):
         asked[request] += 1
-        return real(model, request)
+        return real(model, request, limits)
 
     monkeypatch.setattr(module, "read", counted)
     return asked
@@ -52,9 +53,9 @@ def test_the_same_request_is_answered_once(runs, read):
 
 
 def test_old_runs_are_dropped_by_bytes_and_made_again_alike(model, read):
-    size = module.read(model, HELLO).trace.n_bytes()
+    size = module.read(model, HELLO, DEFAULTS).trace.n_bytes()
     read.clear()
-    runs = Runs(lambda _: model, kept_bytes=int(2.5 * size))
+    runs = Runs(lambda _: model, Limits(kept_run_bytes=int(2.5 * size)))
     a, b, c = (replace(HELLO, ablation=Ablation(attention=frozenset({layer}))) for layer in range(3))
     first = runs(a)
     runs(b), runs(a), runs(c)  # b is the one unused for longest
@@ -68,7 +69,7 @@ def test_old_runs_are_dropped_by_bytes_and_made_again_alike(model, read):
 
 
 def test_the_newest_run_is_kept_even_when_it_alone_is_too_large(model, read):
-    runs = Runs(lambda _: model, kept_bytes=1)
+    runs = Runs(lambda _: model, Limits(kept_run_bytes=1))
     assert runs(HELLO) is runs(HELLO)
     assert read[HELLO] == 1
 
@@ -106,13 +107,13 @@ def test_O_TOK_07_a_prompt_longer_than_the_context_is_cropped_not_refused(runs):
     assert run.start == len(run.ids) - 16
 
 
-@pytest.mark.parametrize("count", [MAX_CHARACTERS, MAX_CHARACTERS + 1])
+@pytest.mark.parametrize("count", [20_000, 20_001])
 def test_O_TOK_07_characters_are_counted_before_anything_else(model, count):
-    if count <= MAX_CHARACTERS:
-        assert len(prompt_ids(model, "a" * count)) > 0
+    if count <= DEFAULTS.prompt_characters:
+        assert len(prompt_ids(model, "a" * count, DEFAULTS)) > 0
         return
     with pytest.raises(PromptTooLong) as refused:
-        prompt_ids(model, "a" * count)
+        prompt_ids(model, "a" * count, DEFAULTS)
     assert refused.value.values == {"characters": 20_001, "limit": 20_000}
 
 
@@ -121,9 +122,9 @@ def test_O_TOK_09_an_empty_prompt_is_not_run(runs, read):
         runs(Request("fix_a", ""))
 
 
-def test_a_trace_that_is_too_large_is_refused_with_the_limit_in_tokens(model, monkeypatch, runs):
+def test_a_trace_that_is_too_large_is_refused_with_the_limit_in_tokens(model):
     config = model.config
-    monkeypatch.setattr(module, "MAX_RUN_BYTES", config.trace_bytes(7) + 1)
+    runs = Runs(lambda _: model, Limits(run_bytes=config.trace_bytes(7) + 1))
     assert len(runs(Request("fix_a", "a b c d e f g")).ids) == 7
     with pytest.raises(MemoryLimit) as refused:
         runs(Request("fix_a", "a b c d e f g h i"))
@@ -149,14 +150,16 @@ def test_O_GEN_03_stepping_writes_what_writing_at_once_writes(runs, model, sampl
         token = next_token(runs(request), sampling, seed=3)
         request = replace(request, made=(*request.made, token))
         stepped.append(token)
-    at_once = [step.token for step in generate(model.gpt, prompt_ids(model, HELLO.prompt), 20, sampling, seed=3)]
+    at_once = [
+        step.token for step in generate(model.gpt, prompt_ids(model, HELLO.prompt, DEFAULTS), 20, sampling, seed=3)
+    ]
     assert stepped == at_once
     if sampling == GREEDY:
         assert stepped == [*TWELVE, *[25099] * 8]  # O-GEN-01, O-GEN-02
 
 
 def test_another_seed_writes_another_text(model):
-    ids = prompt_ids(model, HELLO.prompt)
+    ids = prompt_ids(model, HELLO.prompt, DEFAULTS)
     hot = Sampling(1.0)
     texts = {tuple(step.token for step in generate(model.gpt, ids, 8, hot, seed=seed)) for seed in range(5)}
     assert len(texts) == 5
@@ -171,5 +174,5 @@ def test_O_ABL_01_stepping_under_an_ablation(runs):
 
 
 def test_O_COR_05_twenty_runs_are_bitwise_equal(model):
-    logits = [module.read(model, HELLO).trace.logits for _ in range(20)]
+    logits = [module.read(model, HELLO, DEFAULTS).trace.logits for _ in range(20)]
     assert all(torch.equal(each, logits[0]) for each in logits)

@@ -71,17 +71,20 @@ window.playground = (() => {
     }, 250);
   }
 
-  // Gradio asks through fetch. What gets no answer at all is told in our own words, until something gets one again.
+  // Gradio asks through fetch. What gets no answer at all, or finds no place in the queue, is told in our own words,
+  // until something gets an answer again, or a place.
   const ask = window.fetch;
-  let lost = false;
+  let trouble = null;
   window.fetch = async (...request) => {
-    const ours = String(request[0]?.url ?? request[0]).includes('gradio_api');
+    const asked = String(request[0]?.url ?? request[0]);
+    const ours = asked.includes('gradio_api'), queues = asked.includes('queue/join');
     try {
       const answer = await ask(...request);
-      if (ours && lost) say('lost', lost = false);
+      if (queues && answer.status === 503) say('trouble', trouble = 'full');
+      else if (ours && trouble && (queues || trouble === 'lost')) say('trouble', trouble = null);
       return answer;
     } catch (error) {
-      if (ours && error.name !== 'AbortError') say('lost', lost = true);
+      if (ours && error.name !== 'AbortError') say('trouble', trouble = 'lost');
       throw error;
     }
   };

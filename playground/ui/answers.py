@@ -23,7 +23,7 @@ class Answers:
     """Holds nothing of any visitor: sessions come in as arguments."""
 
     def __init__(self, models: Models, runs: Runs) -> None:
-        self.models, self.runs = models, runs
+        self.models, self.runs, self.limits = models, runs, runs.limits
 
     def choice(self, model: str, how: Any, temperature: Any, top_k: Any, top_p: Any, seed: Any) -> Choice:
         """What the sampling controls say. Raises: InputError"""
@@ -32,6 +32,10 @@ class Answers:
         vocab_size = self.models.get(model).config.vocab_size
         return Choice(checks.sampling(temperature, top_k, top_p, vocab_size), checks.seed(seed))
 
+    def switches(self, words: Any, model: Model) -> Ablation:
+        """What is off, by its words. Raises: InputError"""
+        return checks.switches(words, model.config, self.limits.switches)
+
     def look(self, request: Request) -> tuple[Run, Run | None]:
         """The run and, when something is off, the run of the same text with nothing off."""
         run = self.runs(request)
@@ -39,22 +43,22 @@ class Answers:
 
     def shown(self, request: Request, choice: Choice, **more: Any) -> dict[str, Any]:
         run, base = self.look(request)
-        return view.whole(request, run, base, choice.sampling, view.query(request, choice), **more)
+        return view.whole(request, run, base, choice.sampling, view.query(request, choice), self.limits, **more)
 
     def write(self, request: Request, choice: Choice, count: int) -> Request:
         """`request` with up to `count` tokens more: those that stepping would write, without a trace for each."""
-        if count == 0 or view.stop(self.runs(request)):
+        if count == 0 or view.stop(self.runs(request), self.limits):
             return request
         model = self.models.get(request.model)
-        ids = [*prompt_ids(model, request.prompt, request.kept), *request.made]
-        room = min(count, view.MAX_NEW_TOKENS - len(request.made))
+        ids = [*prompt_ids(model, request.prompt, self.limits, request.kept), *request.made]
+        room = min(count, self.limits.new_tokens - len(request.made))
         steps = generate(model.gpt, ids, room, choice.sampling, request.ablation, choice.seed)
         return replace(request, made=(*request.made, *(step.token for step in steps)))
 
     def start(self, request: Request, count: Any, choice: Choice) -> dict[str, Any]:
         """A prompt just read: its last token selected, `count` tokens for the player to ask for one by one."""
-        goal = checks.whole("new tokens", count, 0, view.MAX_NEW_TOKENS)
-        at = len(prompt_ids(self.models.get(request.model), request.prompt, request.kept)) - 1
+        goal = checks.whole("new tokens", count, 0, self.limits.new_tokens)
+        at = len(prompt_ids(self.models.get(request.model), request.prompt, self.limits, request.kept)) - 1
         return self.shown(request, choice, at=at, goal=goal)
 
     def run(self, session: Session, prompt: Any, count: Any, *how: Any) -> dict[str, Any]:
@@ -70,14 +74,14 @@ class Answers:
         """One token more, provided that the player shows what this session's request says."""
         old = session.request
         run = self.runs(old)
-        if text != view.text_id(old) or known != len(run.ids) or view.stop(run):
+        if text != view.text_id(old) or known != len(run.ids) or view.stop(run, self.limits):
             return gr.skip()
         choice = self.choice(old.model, *how)
         made = (*old.made, next_token(run, choice.sampling, choice.seed))
         alike = old.ablation.changes_nothing and choice == session.choice
         new = replace(old, made=made, fixed=old.fixed if alike else len(made))
         query = view.query(new, choice)
-        grown = view.grown(new, *self.look(new), choice.sampling, query, known=len(run.ids))
+        grown = view.grown(new, *self.look(new), choice.sampling, query, self.limits, known=len(run.ids))
         return grown if session.move(old, new, choice) else gr.skip()
 
     def branch(self, session: Session, text: Any, place: Any, instead: Any, count: Any, *how: Any) -> Any:
@@ -90,7 +94,7 @@ class Answers:
             if text != view.text_id(old):
                 return gr.skip()
             choice = self.choice(old.model, *how)
-            goal = checks.whole("new tokens", count, 0, view.MAX_NEW_TOKENS)
+            goal = checks.whole("new tokens", count, 0, self.limits.new_tokens)
             new = self.instead(old, place, instead)
             last = self.runs(new).n_prompt + len(new.made) - 1
             shown = self.shown(new, choice, at=last, goal=max(goal, len(new.made)))
@@ -103,7 +107,7 @@ class Answers:
         place = checks.index("position", place, len(run.ids) + 1)
         kept = min(place, run.n_prompt)
         made = (*run.ids[kept:place], *checks.tokens(put, run.model.tokenizer, ASKED_CHARACTERS))
-        checks.whole("new tokens", len(made), 1, view.MAX_NEW_TOKENS)
+        checks.whole("new tokens", len(made), 1, self.limits.new_tokens)
         kept_of_prompt = kept if kept < run.n_prompt else old.kept
         return replace(old, made=made, kept=kept_of_prompt, fixed=len(made), by_hand=len(made))
 
@@ -111,7 +115,7 @@ class Answers:
         """The same text read with other parts off."""
         with session.deciding:
             old = session.request
-            request = replace(old, ablation=checks.switches(off, self.models.get(old.model).config))
+            request = replace(old, ablation=self.switches(off, self.models.get(old.model)))
             shown = self.shown(request, self.choice(request.model, *how))
             session.put(request, session.choice)
         return shown
@@ -153,7 +157,7 @@ class Answers:
         """The request, the choice and the position a URL asks for; what it leaves out is as on the first page."""
         model = self.models.get(query.get("model", start.model))
         words = [word for word in query.get("off", "").split(",") if word]
-        ablation = checks.switches(words, model.config)
+        ablation = self.switches(words, model)
         sampling = GREEDY
         if "temperature" in query:
             numbers = [checks.written(name, query.get(name)) for name in ("temperature", "top_k", "top_p")]
@@ -161,10 +165,10 @@ class Answers:
         choice = Choice(sampling, checks.seed(checks.written("seed", query.get("seed", "0"))))
         same = not query.keys() & {"prompt", "n", "kept", "made"}
         count = checks.written("n", query.get("n", str(len(start.made) if same else 0)))
-        count = checks.whole("n", count, 0, view.MAX_NEW_TOKENS)
+        count = checks.whole("n", count, 0, self.limits.new_tokens)
         prompt, kept = checks.text(query.get("prompt", start.prompt)), checks.written("kept", query.get("kept"))
-        kept = None if kept is None else checks.index("kept", kept, len(prompt_ids(model, prompt)))
-        fixed = checks.ids(query.get("made", ""), model.config.vocab_size, view.MAX_NEW_TOKENS)
+        kept = None if kept is None else checks.index("kept", kept, len(prompt_ids(model, prompt, self.limits)))
+        fixed = checks.ids(query.get("made", ""), model.config.vocab_size, self.limits.new_tokens)
         request = Request(model.name, prompt, fixed, kept=kept, fixed=len(fixed), by_hand=len(fixed))
         request = self.write(request, choice, max(0, count - len(fixed)))
         run = self.runs(request)

@@ -1,11 +1,13 @@
 """The public endpoints: what the page shows, as JSON, for gradio_client and anybody else."""
 
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
 
 import gradio as gr
 
+from playground import log
 from playground.analysis import STAGES, kl_divergence, norm_statistics, residual_difference, stream_norms, top_tokens
 from playground.errors import PlaygroundError
 from playground.gpt.generate import generate
@@ -13,7 +15,7 @@ from playground.models import Model
 from playground.runs import Request, Run, prompt_ids
 from playground.text import say_error
 
-from . import checks, view
+from . import checks
 from .answers import Answers
 
 SHOWN = 10
@@ -24,7 +26,7 @@ def publish(answers: Answers) -> None:
     """Make the endpoints public, inside gr.Blocks."""
     endpoints = Endpoints(answers)
     for fn in (endpoints.generate, endpoints.attention, endpoints.layer_norm, endpoints.ablate):
-        gr.api(refusing(fn), api_name=fn.__name__, concurrency_limit=4)
+        gr.api(refusing(fn, answers.models.names), api_name=fn.__name__, concurrency_limit=answers.limits.at_once)
 
 
 class Endpoints:
@@ -35,7 +37,7 @@ class Endpoints:
 
     def _asked(self, prompt: Any, model: Any, off: Any) -> tuple[Model, Request]:
         chosen = self._answers.models.get(model)
-        return chosen, Request(chosen.name, checks.text(prompt), (), checks.switches(off, chosen.config))
+        return chosen, Request(chosen.name, checks.text(prompt), (), self._answers.switches(off, chosen))
 
     def _read(self, prompt: Any, model: Any, off: Any) -> tuple[Run, Request]:
         request = self._asked(prompt, model, off)[1]
@@ -54,9 +56,9 @@ class Endpoints:
     ) -> Json:
         """Continue a text; temperature 0 is greedy, top_k and top_p None (or 0 and 1) mean no limit."""
         chosen, request = self._asked(prompt, model, off)
-        count = checks.whole("max_new_tokens", max_new_tokens, 1, view.MAX_NEW_TOKENS)
+        count = checks.whole("max_new_tokens", max_new_tokens, 1, self._answers.limits.new_tokens)
         sampling = checks.sampling(temperature, top_k, top_p, chosen.config.vocab_size)
-        ids, label = prompt_ids(chosen, request.prompt), chosen.tokenizer.label
+        ids, label = prompt_ids(chosen, request.prompt, self._answers.limits), chosen.tokenizer.label
         steps = list(generate(chosen.gpt, ids, count, sampling, request.ablation, checks.seed(seed)))
         return {
             "text": chosen.tokenizer.decode([*ids, *(step.token for step in steps)]),
@@ -112,13 +114,16 @@ def likeliest(run: Run) -> list[Json]:
     return [{"label": run.model.tokenizer.label(token), "probability": probability} for token, probability in pairs]
 
 
-def refusing(fn: Callable[..., Json]) -> Callable[..., Json]:
+def refusing(fn: Callable[..., Json], models: Sequence[str]) -> Callable[..., Json]:
     """Turn a refusal into gr.Error with one English sentence; endpoints have no language."""
+    place = list(inspect.signature(fn).parameters).index("model")
 
     @wraps(fn)
     def call(*values: Any) -> Json:
+        asked = values[place] if len(values) > place else None
         try:
-            return fn(*values)
+            with log.timed(f"/{fn.__name__}", model=asked if asked in models else None):
+                return fn(*values)
         except PlaygroundError as error:
             raise gr.Error(say_error("en", error), print_exception=False) from error
 

@@ -13,7 +13,6 @@ from playground.gpt.sampling import GREEDY, HIGHEST_TEMPERATURE, LOWEST_TOP_P, S
 from playground.gpt.tokenizer import Tokenizer
 
 HIGHEST_SEED = 2**40
-MOST_SWITCHES = 2_000  # GPT-2 XL has 1,296 of its own
 
 
 def text(value: Any, name: str = "prompt") -> str:
@@ -58,14 +57,14 @@ def seed(value: Any) -> int:
     return whole("seed", value, 0, HIGHEST_SEED)
 
 
-def switches(words: Any, config: GPTConfig) -> Ablation:
-    """What is off, by its words. Raises: UnknownSwitch, UnknownEdge, TooManySwitches, NotAChoice"""
+def switches(words: Any, config: GPTConfig, most: int) -> Ablation:
+    """What is off, by its words, `most` of them. Raises: UnknownSwitch, UnknownEdge, TooManySwitches, NotAChoice"""
     if words is None:
         return Ablation()
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
         raise NotAChoice(name="off", value=words, choices='["attention.0", "feed_forward.3", "head.2.1"]')
-    if len(words) > MOST_SWITCHES:
-        raise TooManySwitches(count=len(words), limit=MOST_SWITCHES)
+    if len(words) > most:
+        raise TooManySwitches(count=len(words), limit=most)
     return parse(words, config.n_layers, config.n_heads, config.context_length)
 
 

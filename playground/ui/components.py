@@ -7,7 +7,8 @@ from typing import Any
 
 from playground.figures.follow import PLOTLY_JS
 from playground.figures.style import BLUES, BLUES_DARK
-from playground.text import LANGUAGES, under
+from playground.limits import Limits
+from playground.text import LANGUAGES, say, under
 
 from . import source, view
 from .html import Component, Figure
@@ -67,7 +68,7 @@ def component(
     return kind(html_template=template, js_on_load=js, apply_default_css=False, elem_classes=f"pg-{script}", **settings)
 
 
-def given() -> dict[str, dict[str, Any]]:
+def given(limits: Limits) -> dict[str, dict[str, Any]]:
     """What each script knows from the start: its sentences in every language, to change them without asking anybody.
 
     Sent with the page and not as props of gr.HTML: there an update that changes nothing (gr.skip) erases them, if it
@@ -76,7 +77,9 @@ def given() -> dict[str, dict[str, Any]]:
     known: dict[str, dict[str, Any]] = {
         script: {"words": {lang: under(lang, file) for lang in LANGUAGES}} for script, file in SENTENCES.items()
     }
-    known["player"] = {"words": view.stop_words()}
+    known["player"] = {"words": view.stop_words(limits)}
+    for lang in LANGUAGES:
+        known["alert"]["words"][lang]["full"] = say(lang, "alert.full", limit=limits.queue)
     known["architecture"]["sources"] = source.excerpts()
     for script in ("thumbs", "overview"):
         known[script] |= {"light": BLUES, "dark": BLUES_DARK}
@@ -192,12 +195,12 @@ def figure(elem_id: str) -> Any:
     return component("figure", ("redraw",), template, Figure, elem_id=elem_id)
 
 
-def head(lang: str, fixed: bool) -> str:
+def head(lang: str, fixed: bool, limits: Limits) -> str:
     """What the page loads before its components are made: our scripts inline, plotly from the installed package.
 
     `lang` is the language the server worded the page in; `fixed` means that the operator chose it.
     """
-    begin = f"playground.know({inline(given())});\nplayground.begin('{lang}', {str(fixed).lower()});"
+    begin = f"playground.know({inline(given(limits))});\nplayground.begin('{lang}', {str(fixed).lower()});"
     return f'<script>{scripts()}\n{begin}</script><script defer src="gradio_api/file={PLOTLY_JS}"></script>'
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import gradio as gr
 
+from playground.limits import Limits
 from playground.models import Model, Models
 from playground.runs import Request, Run, Runs
 from playground.text import labels, say
@@ -25,6 +26,7 @@ from . import (
     report,
     residual,
     take_home,
+    zero_gpu,
 )
 from .answers import Answers, shape
 from .components import alert, bars, guide, player, switches
@@ -34,7 +36,7 @@ from .session import Choice, Session
 from .wiring import Part, Wiring
 
 PROMPT = "Once upon a time, there was a little fox"
-NEW_TOKENS = 20
+NEW_TOKENS, MOST_AT_ONCE = 20, 100
 TABS = (attention, generation, norms, feed_forward, residual, lens, model_tab)
 PROGRESS = gr.Progress()
 FILES_KEPT = (600, 1800)  # seconds: how often to look for files that visitors took, and how old they may be
@@ -56,6 +58,7 @@ class Controls:
 
 def build(models: Models, runs: Runs, model: str, lang: str) -> gr.Blocks:
     """The page, showing a finished run of `model` before anybody asks. Raises: ModelError"""
+    zero_gpu.register()
     answers = Answers(models, runs)
     first = answers.write(Request(model, PROMPT), Choice(), NEW_TOKENS)
     with gr.Blocks(title="GPT Playground", analytics_enabled=False, delete_cache=FILES_KEPT) as page:
@@ -73,7 +76,7 @@ def build(models: Models, runs: Runs, model: str, lang: str) -> gr.Blocks:
         wiring.worded(language, "page.language")
         with gr.Row(elem_id="main"):
             with gr.Column(elem_id="side", scale=0, min_width=280):
-                asked = build_side(wiring, models, first)
+                asked = build_side(wiring, models, first, runs.limits)
                 beside = compare.build(wiring, models)
                 taken = take_home.build(wiring, models.own_name)
             with gr.Column(elem_id="stage", scale=1, min_width=320):
@@ -119,9 +122,9 @@ def choosing(_: Model, lang: str) -> dict[str, Any]:
     return {**labels(lang, "page.choosing"), "choices": choices}
 
 
-def build_side(wiring: Wiring, models: Models, first: Request) -> list[Any]:
+def build_side(wiring: Wiring, models: Models, first: Request, limits: Limits) -> list[Any]:
     """The first six of Controls."""
-    worded, fitted = wiring.worded, wiring.fitted
+    worded, fitted, most = wiring.worded, wiring.fitted, min(MOST_AT_ONCE, limits.new_tokens)
     prompt = worded(gr.Textbox(PROMPT, lines=1, max_lines=6, elem_id="prompt"), "page.prompt")
     run = worded(gr.Button("", variant="primary", elem_id="run"), "page.run")
     model = fitted(gr.Dropdown(models.names, value=first.model, elem_id="model"), about)
@@ -133,7 +136,7 @@ def build_side(wiring: Wiring, models: Models, first: Request) -> list[Any]:
             worded(gr.Slider(0.05, 1, 1, step=0.05, elem_id="top-p"), "page.top_p"),
             worded(gr.Number(0, precision=0, elem_id="seed"), "page.seed"),
         ]
-        count = worded(gr.Slider(0, 100, NEW_TOKENS, step=1, elem_id="new-tokens"), "page.new_tokens")
+        count = worded(gr.Slider(0, most, min(NEW_TOKENS, most), step=1, elem_id="new-tokens"), "page.new_tokens")
     return [prompt, run, model, count, how, switches(shape(models.get(first.model), first.ablation))]
 
 

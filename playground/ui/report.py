@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from playground.figures.follow import PLOTLY_JS
+from playground.limits import DEFAULTS
 from playground.runs import Request, Run
 from playground.text import labels, say
 
@@ -15,7 +16,7 @@ from .answers import Answers
 from .components import ASSETS, given, inline, scripts
 from .html import Component, Figure, Picture
 from .session import Session
-from .take_home import file_name
+from .take_home import check_size, file_name
 from .wiring import Wiring
 
 PLAYER = '<div class="transport" role="toolbar"></div><div class="strip" role="group"></div><div class="notices"></div>'
@@ -31,13 +32,16 @@ for (const [script, id, value] of parts) {
 
 
 def write(wiring: Wiring, answers: Answers, folder: Path, session: Session, lang: str, *values: Any) -> Path:
-    """The file, for the run on screen and the pictures as their controls stand."""
+    """The file, for the run on screen and the pictures as their controls stand. Raises: FileTooLarge"""
     request = session.request
     run, base = answers.look(request)
-    player = view.whole(request, run, base, session.choice.sampling, {}, stop="report", at=run.n_prompt - 1)
+    sampling, limits = session.choice.sampling, answers.limits
+    player = view.whole(request, run, base, sampling, {}, limits, stop="report", at=run.n_prompt - 1)
     drawn = [item for item in wiring.everything(session, lang, *values) if is_live(item[2])]
     path = folder / file_name(request, "html")
-    path.write_text(page(request, run, lang, player, drawn), "utf-8")
+    document = page(request, run, lang, player, drawn).encode()
+    check_size(len(document), limits)
+    path.write_bytes(document)
     return path
 
 
@@ -50,7 +54,7 @@ def page(
     request: Request, run: Run, lang: str, player: dict[str, Any], drawn: Sequence[tuple[str, str, Picture]]
 ) -> str:
     """The whole document. Every text from a visitor stands in escaped markup or in JSON."""
-    known = given()
+    known = given(DEFAULTS)  # whichever: of a file nothing more can be asked
     known["player"]["words"][lang]["stop_report"] = say(lang, "report.stopped")
     written = Component().written
     parts = [["player", "player", written(player)], ["bars", "bars", None]]

@@ -1,21 +1,27 @@
 """Serve the page: theme, scripts and style, and nothing that calls anybody else."""
 
-import logging
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import gradio as gr
 import torch
+from starlette.middleware import Middleware
 
+from playground import VERSION, log
 from playground.errors import PortTaken
 from playground.figures.follow import PLOTLY_JS
+from playground.limits import Limits, changed
+from playground.models import Models
+from playground.text import say
 
 from .components import ASSETS, head
+from .door import Door, health
 
 CHINESE = ("PingFang SC", "Microsoft YaHei", "Noto Sans CJK SC")
 SANS = (gr.themes.LocalFont("Source Sans Pro", weights=(400, 700)), *CHINESE, "system-ui", "sans-serif")
 MONO = (gr.themes.LocalFont("IBM Plex Mono", weights=(400, 700)), "ui-monospace", "Noto Sans Mono CJK SC", "monospace")
-THREADS = 2  # of torch, set and logged; more visitors share the cores, they do not multiply them
-log = logging.getLogger("playground")
 
 
 def theme() -> gr.themes.Base:
@@ -54,34 +60,61 @@ def theme() -> gr.themes.Base:
     )
 
 
-def settings(lang: str | None) -> dict[str, Any]:
-    """Everything `launch` needs but the address; the tests serve the page with the same."""
+def queueing(limits: Limits) -> dict[str, Any]:
+    """Everything `queue` needs."""
+    return {"max_size": limits.queue, "default_concurrency_limit": limits.at_once, "api_open": False}
+
+
+def settings(lang: str | None, limits: Limits, found: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Everything `launch` needs but the address; the tests serve the page with the same.
+
+    `found` is what `/health` says besides that all is well.
+    """
     gr.set_static_paths([str(PLOTLY_JS)])
     return {
         "theme": theme(),
         "css_paths": [ASSETS / "css" / "page.css"],
-        "head": head(lang or "en", lang is not None),
+        "head": head(lang or "en", lang is not None, limits),
         "ssr_mode": False,
         "run_history": False,
         "footer_links": ["api"],
         "enable_monitoring": False,
         "pwa": False,
-        "state_session_capacity": 200,
+        "state_session_capacity": 2 * limits.visitors,  # those inside, and who may come back after losing the network
         "show_error": True,
         "max_file_size": 1,  # no part of the page takes a file; Gradio's door for them is always there
+        "app_kwargs": {"routes": [health(found)], "middleware": [Middleware(Door, limits=limits)]},
     }
 
 
-def serve(page: gr.Blocks, host: str | None, port: int | None, lang: str | None, share: bool) -> None:
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where to serve, as the flags of app.py say."""
+
+    host: str | None = None
+    port: int | None = None
+    share: bool = False
+    root_path: str | None = None  # under which a proxy shows the page
+
+
+def serve(page: gr.Blocks, place: Place, lang: str | None, limits: Limits, models: Models) -> None:
     """Serve until interrupted, and say where. Raises: PortTaken"""
-    torch.set_num_threads(THREADS)
-    log.info("torch uses %d threads", torch.get_num_threads())
-    page.queue(max_size=64, default_concurrency_limit=4, api_open=False)
+    torch.set_num_threads(limits.threads)
+    page.queue(**queueing(limits))
     try:
         _, url, shared = page.launch(
-            server_name=host, server_port=port, share=share, quiet=True, prevent_thread_lock=True, **settings(lang)
-        )
+            server_name=place.host, server_port=place.port, share=place.share, root_path=place.root_path, quiet=True,
+            prevent_thread_lock=True, **settings(lang, limits, lambda: found(models)),
+        )  # fmt: skip
     except OSError as error:  # Gradio's only word for it
-        raise PortTaken(port=str(port or "7860-7959")) from error
-    log.info("GPT Playground is at %s (Ctrl+C ends it)", shared or url)
+        raise PortTaken(port=str(place.port or "7860-7959")) from error
+    log.begin()  # once more: the server has brought lines of its own
+    log.tell("start", version=VERSION, model=models.names[0], threads=torch.get_num_threads(), limits=changed(limits))
+    sys.stdout.write(say(lang or "en", "page.served", address=shared or url) + "\n")
+    sys.stdout.flush()
     page.block_thread()
+
+
+def found(models: Models) -> dict[str, Any]:
+    """What `/health` says."""
+    return {"version": VERSION, "model": models.names[0], "loaded": models.loaded}

@@ -11,7 +11,9 @@ from uuid import uuid4
 import gradio as gr
 import numpy as np
 
-from playground.errors import NotAChoice
+from playground.errors import FileTooLarge, NotAChoice
+from playground.limits import Limits
+from playground.models import megabytes
 from playground.runs import Request, Run
 
 from .components import take_home
@@ -71,6 +73,12 @@ def file_name(request: Request, ending: str) -> str:
     return f"{words}.{ending}"
 
 
+def check_size(n_bytes: int, limits: Limits) -> None:
+    """Refuse a file before it is written. Raises: FileTooLarge"""
+    if n_bytes > limits.file_bytes:
+        raise FileTooLarge(need=megabytes(n_bytes), have=megabytes(limits.file_bytes))
+
+
 def write_npz(folder: Path, request: Request, run: Run) -> Path:
     path = folder / file_name(request, "npz")
     np.savez(path, **tensors(request, run))
@@ -102,7 +110,9 @@ def wire(wiring: Wiring, control: Any, file: Any, report: Callable[..., Path]) -
         folder = Path(file.GRADIO_CACHE) / uuid4().hex
         folder.mkdir(parents=True)
         if what == "npz":
-            return str(write_npz(folder, session.request, wiring.runs(session.request)))
+            run = wiring.runs(session.request)
+            check_size(run.trace.n_bytes(), wiring.runs.limits)
+            return str(write_npz(folder, session.request, run))
         return str(report(folder, session, lang, *values))
 
     made = wiring.on([control.wanted], make, [wiring.session, wiring.lang, *wiring.controls], [file])

@@ -7,14 +7,14 @@ from typing import Any
 from playground.analysis import best_ids, kl_divergence, rank, top_tokens
 from playground.gpt.ablation import NOTHING_OFF
 from playground.gpt.sampling import Sampling, choose, stages
+from playground.limits import Limits
 from playground.models import megabytes
-from playground.runs import MAX_RUN_BYTES, Request, Run
+from playground.runs import Request, Run
 from playground.text import LANGUAGES, say, under
 
 from .session import Choice
 
 SHOWN = 10  # tokens drawn as bars
-MAX_NEW_TOKENS = 200
 LOOP = 8  # a text that ends in one token, or one short phrase, said again for so long is going round
 
 
@@ -79,29 +79,35 @@ def staged(run: Run, position: int, choice: Choice) -> dict[str, Any] | None:
 
 
 def whole(
-    request: Request, run: Run, base: Run | None, sampling: Sampling, query: dict[str, Any], **more: Any
+    request: Request,
+    run: Run,
+    base: Run | None,
+    sampling: Sampling,
+    query: dict[str, Any],
+    limits: Limits,
+    **more: Any,
 ) -> dict[str, Any]:
     """Everything the player shows of a run. `more` may hold `at` (select this position) and `goal` (write so many)."""
-    return {**_common(request, run, sampling, query), **_part(run, base, run.start), **more}
+    return {**_common(request, run, sampling, query, limits), **_part(run, base, run.start), **more}
 
 
 def grown(
-    request: Request, run: Run, base: Run | None, sampling: Sampling, query: dict[str, Any], known: int
+    request: Request, run: Run, base: Run | None, sampling: Sampling, query: dict[str, Any], limits: Limits, known: int
 ) -> dict[str, Any]:
     """What is new since `known` tokens were shown; the position before comes again, as it now has a choice."""
     if run.start:  # the window moved, and every row with it
-        return whole(request, run, base, sampling, query, at=len(run.ids) - 1)
-    return {**_common(request, run, sampling, query), **_part(run, base, known)}
+        return whole(request, run, base, sampling, query, limits, at=len(run.ids) - 1)
+    return {**_common(request, run, sampling, query, limits), **_part(run, base, known)}
 
 
-def _common(request: Request, run: Run, sampling: Sampling, query: dict[str, Any]) -> dict[str, Any]:
+def _common(request: Request, run: Run, sampling: Sampling, query: dict[str, Any], limits: Limits) -> dict[str, Any]:
     return {
         "text": text_id(request),
         "start": run.start,
         "n_prompt": run.n_prompt,
         "vocab_size": run.model.config.vocab_size,
         "greedy": sampling.temperature == 0,
-        "stop": stop(run),
+        "stop": stop(run, limits),
         "notices": {lang: notices(lang, request, run, sampling) for lang in LANGUAGES},
         "query": query,
     }
@@ -124,22 +130,22 @@ def _part(run: Run, base: Run | None, known: int) -> dict[str, Any]:
     }
 
 
-def stop(run: Run) -> str | None:
+def stop(run: Run, limits: Limits) -> str | None:
     """Why no further token can be written, as the key of a sentence; None while one can."""
     made = len(run.ids) - run.n_prompt
     if made and run.ids[-1] == run.model.config.end_of_text:
         return "end_of_text"
-    if made >= MAX_NEW_TOKENS:
+    if made >= limits.new_tokens:
         return "limit"
     window = min(len(run.ids) + 1, run.model.config.context_length)
-    return "memory" if run.model.config.trace_bytes(window) > MAX_RUN_BYTES else None
+    return "memory" if run.model.config.trace_bytes(window) > limits.run_bytes else None
 
 
-def stop_words() -> dict[str, dict[str, str]]:
+def stop_words(limits: Limits) -> dict[str, dict[str, str]]:
     """The player's sentences with the limits that this server has."""
-    limits = {"stop_limit": {"limit": MAX_NEW_TOKENS}, "stop_memory": {"limit": megabytes(MAX_RUN_BYTES)}}
+    named = {"stop_limit": {"limit": limits.new_tokens}, "stop_memory": {"limit": megabytes(limits.run_bytes)}}
     return {
-        lang: {key: say(lang, f"player.{key}", **limits.get(key, {})) for key in under(lang, "player")}
+        lang: {key: say(lang, f"player.{key}", **named.get(key, {})) for key in under(lang, "player")}
         for lang in LANGUAGES
     }
 

@@ -2,7 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -10,6 +10,7 @@ from uuid import uuid4
 
 import gradio as gr
 
+from playground import log
 from playground.errors import PlaygroundError
 from playground.models import Model
 from playground.runs import Request, Run, Runs
@@ -232,7 +233,8 @@ class Wiring:
         leaves it standing.
         """
         how = {"show_progress": "hidden", "api_visibility": "private", **how}
-        event = guarded(fn, len(outputs), None if asked else gr.skip()), list(inputs), [*outputs, self.alert]
+        guard = guarded(fn, len(outputs), asked)
+        event = guard, list(inputs), [*outputs, self.alert]
         # Events of Component are unknown to gr.on.
         ours = [trigger for trigger in triggers if isinstance(trigger, partial)]
         others = [trigger for trigger in triggers if trigger not in ours]
@@ -247,11 +249,12 @@ def with_values(together: Sequence[Shown], values: Sequence[Any]) -> Iterator[tu
         values = values[len(shown.controls) :]
 
 
-def guarded(fn: Callable[..., Any], n_outputs: int, done: Any = None) -> Callable[..., Any]:
-    """`fn` with one more output: why it refused (its own outputs then stay as they are), or `done`.
+def guarded(fn: Callable[..., Any], n_outputs: int, asked: bool) -> Callable[..., Any]:
+    """`fn` with one more output: why it refused (its own outputs then stay as they are), or nothing.
 
-    A generator answers again and again, and each answer counts.
+    A generator answers again and again, and each answer counts. What a visitor asked for is told to the operator.
     """
+    done, name = None if asked else gr.skip(), getattr(fn, "__name__", "call")
 
     def refusal(error: PlaygroundError) -> list[Any]:
         sentences = {lang: say_error(lang, error) for lang in LANGUAGES}
@@ -260,15 +263,19 @@ def guarded(fn: Callable[..., Any], n_outputs: int, done: Any = None) -> Callabl
     def answer(result: Any) -> list[Any]:
         return [*(result if isinstance(result, list) else [result]), done]
 
+    telling = partial(told, name) if asked else nullcontext
+
     def call(*values: Any) -> list[Any]:
         try:
-            return answer(fn(*values))
+            with telling(values):
+                return answer(fn(*values))
         except PlaygroundError as error:
             return refusal(error)
 
     def call_often(*values: Any) -> Iterator[list[Any]]:
         try:
-            yield from map(answer, fn(*values))
+            with telling(values):
+                yield from map(answer, fn(*values))
         except PlaygroundError as error:
             yield refusal(error)
 
@@ -276,8 +283,19 @@ def guarded(fn: Callable[..., Any], n_outputs: int, done: Any = None) -> Callabl
     # Gradio reads the signature to pass the event, the visitor's request and the progress bar.
     guard.__signature__ = inspect.signature(fn)
     guard.__annotations__ = fn.__annotations__
-    guard.__name__ = getattr(fn, "__name__", "call")
+    guard.__name__ = name
     return guard
+
+
+@contextmanager
+def told(event: str, values: Sequence[Any]) -> Iterator[None]:
+    """Tell the operator what a visitor asked for, and of which model, once it is done."""
+    session = next((value for value in values if isinstance(value, Session)), None)
+    with log.timed(event) as line:
+        try:
+            yield
+        finally:  # by now it may be another model
+            line["model"] = session.request.model if session else None
 
 
 def explanation(wiring: Wiring, key: str) -> None:

@@ -123,7 +123,7 @@ def test_O_DEP_02_O_TOK_11_prompts_are_not_logged(started, app):
     said = started[1].read_text()
     assert "canary" not in said
     assert "\x1b" not in said
-    assert "torch uses" in said  # O-CON-06: threads set and logged
+    assert '"threads": 2' in said  # O-CON-06: threads set and logged
     assert "Traceback" not in said
 
 

@@ -16,6 +16,7 @@ from playground.errors import (
 from playground.gpt.ablation import Ablation
 from playground.gpt.config import PRESETS
 from playground.gpt.sampling import GREEDY, Sampling
+from playground.limits import DEFAULTS
 from playground.ui import checks
 
 CONFIG = PRESETS["storyteller"]
@@ -76,10 +77,14 @@ def test_sampling_that_cannot_be_is_refused(values):
         checks.sampling(*values, 4096)
 
 
+def switches(words):
+    return checks.switches(words, CONFIG, DEFAULTS.switches)
+
+
 def test_switches_are_read():
-    assert checks.switches(None, CONFIG) == Ablation()
-    assert checks.switches([], CONFIG) == Ablation()
-    assert checks.switches(["attention.0", "head.5.5", "norms"], CONFIG) == Ablation(
+    assert switches(None) == Ablation()
+    assert switches([]) == Ablation()
+    assert switches(["attention.0", "head.5.5", "norms"]) == Ablation(
         attention=frozenset({0}), heads=frozenset({(5, min(5, CONFIG.n_heads - 1))}), norms=True
     )
 
@@ -87,7 +92,7 @@ def test_switches_are_read():
 @pytest.mark.parametrize("words", ["attention.0", {"attention.0"}, [1], [None], ("attention.0",), 0], ids=repr)
 def test_switches_are_a_list_of_words(words):
     with pytest.raises(NotAChoice):
-        checks.switches(words, CONFIG)
+        switches(words)
 
 
 @pytest.mark.parametrize(
@@ -95,7 +100,7 @@ def test_switches_are_a_list_of_words(words):
 )
 def test_a_word_that_is_no_switch_is_refused(word):
     with pytest.raises(UnknownSwitch):
-        checks.switches([word], CONFIG)
+        switches([word])
 
 
 def test_text():
@@ -127,4 +132,4 @@ def test_seeds():
 
 def test_more_switches_than_any_model_has_are_refused_at_once():
     with pytest.raises(TooManySwitches):
-        checks.switches(["edge.0.0.1.0"] * 2_001, CONFIG)
+        switches(["edge.0.0.1.0"] * 2_001)

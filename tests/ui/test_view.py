@@ -10,8 +10,9 @@ from playground.analysis import kl_divergence
 from playground.gpt.ablation import Ablation
 from playground.gpt.sampling import GREEDY, Sampling
 from playground.gpt.tokenizer import tokenizer
+from playground.limits import DEFAULTS
 from playground.models import Model
-from playground.runs import MAX_RUN_BYTES, Request, Runs, next_token
+from playground.runs import Request, Runs, next_token
 from playground.text import say
 from playground.ui import view
 from playground.ui.session import Choice
@@ -34,12 +35,12 @@ def written(runs, request, count, sampling=GREEDY):
 
 def shown(runs, request, sampling=GREEDY, **more):
     base = None if request == request.baseline else runs(request.baseline)
-    return view.whole(request, runs(request), base, sampling, view.query(request, Choice(sampling)), **more)
+    return view.whole(request, runs(request), base, sampling, view.query(request, Choice(sampling)), DEFAULTS, **more)
 
 
 def grown(runs, request, known, sampling=GREEDY):
     base = None if request == request.baseline else runs(request.baseline)
-    return view.grown(request, runs(request), base, sampling, view.query(request, Choice(sampling)), known)
+    return view.grown(request, runs(request), base, sampling, view.query(request, Choice(sampling)), DEFAULTS, known)
 
 
 def grow(old, news):
@@ -287,25 +288,25 @@ def run_of(made, config):
 
 
 def test_O_GEN_08_it_stops_at_the_end_of_the_text():
-    assert view.stop(run_of((5, 50256), Ends())) == "end_of_text"
-    assert view.stop(run_of((5,), Ends())) is None
-    assert view.stop(run_of((), Ends())) is None
+    assert view.stop(run_of((5, 50256), Ends()), DEFAULTS) == "end_of_text"
+    assert view.stop(run_of((5,), Ends()), DEFAULTS) is None
+    assert view.stop(run_of((), Ends()), DEFAULTS) is None
 
 
 def test_it_stops_at_the_limit():
-    assert view.stop(run_of((5,) * view.MAX_NEW_TOKENS, Ends())) == "limit"
-    assert view.stop(run_of((5,) * (view.MAX_NEW_TOKENS - 1), Ends())) is None
+    assert view.stop(run_of((5,) * DEFAULTS.new_tokens, Ends()), DEFAULTS) == "limit"
+    assert view.stop(run_of((5,) * (DEFAULTS.new_tokens - 1), Ends()), DEFAULTS) is None
 
 
 def test_it_stops_before_a_trace_would_not_fit():
     config = Ends()
-    config.bytes_each = MAX_RUN_BYTES // 4
-    assert view.stop(run_of((5,), config)) is None
-    assert view.stop(run_of((5, 6), config)) == "memory"
+    config.bytes_each = DEFAULTS.run_bytes // 4
+    assert view.stop(run_of((5,), config), DEFAULTS) is None
+    assert view.stop(run_of((5, 6), config), DEFAULTS) == "memory"
 
 
 def test_every_reason_to_stop_has_its_words():
-    words = view.stop_words()
+    words = view.stop_words(DEFAULTS)
     for lang in ("zh", "en"):
         assert {f"stop_{reason}" for reason in ("end_of_text", "limit", "memory")} <= words[lang].keys()
         assert "200" in words[lang]["stop_limit"]
