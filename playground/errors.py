@@ -3,9 +3,10 @@
 PlaygroundError
 ├── InputError            something a visitor can change
 │   ├── PromptEmpty, PromptTooLong, ContextFull, MemoryLimit
-│   ├── OutOfRange, NotAChoice, NotANumber, UnknownSwitch, UnknownEdge, UnknownToken, TooManySwitches
+│   ├── OutOfRange, NotAChoice, NotANumber, NotWhole, UnknownSwitch, UnknownEdge, UnknownToken, TooManySwitches
 │   └── CacheUnusable, NothingToSee, NotFinite, AttributionWithoutResiduals
 ├── PortTaken             somebody else serves at that port
+├── Unforeseen            a fault of ours, noted in the log
 └── ModelError            something about a model's files or where they come from
     ├── FolderMissing, ModelMissing, ModelOffline, ModelTooLarge, DownloadFailed
     ├── ConfigUnreadable, ConfigValue, HeadsDoNotDivide, FlagUnsupported, VocabularyUnsupported
@@ -35,6 +36,9 @@ class InputError(PlaygroundError): ...
 class PortTaken(PlaygroundError): ...
 
 
+class Unforeseen(PlaygroundError): ...
+
+
 class ModelError(PlaygroundError): ...
 
 
@@ -57,6 +61,9 @@ class NotAChoice(InputError): ...
 
 
 class NotANumber(InputError): ...
+
+
+class NotWhole(InputError): ...
 
 
 class UnknownSwitch(InputError): ...

@@ -93,4 +93,4 @@ def build(wiring: Wiring, _: Run) -> Part:
         every = figure("norms-overview")
     wiring.show(TAB, draw_one, one, [which])
     wiring.show(TAB, draw_all, every, [stage])
-    return Part(tab, {})
+    return Part(tab, {}, reset=[which])

@@ -5,11 +5,13 @@ from typing import Any
 
 import gradio as gr
 import torch
+from starlette.middleware import Middleware
 
 from playground.errors import PortTaken
 from playground.figures.follow import PLOTLY_JS
 
 from .components import ASSETS, head
+from .http import Guarded
 
 CHINESE = ("PingFang SC", "Microsoft YaHei", "Noto Sans CJK SC")
 SANS = (gr.themes.LocalFont("Source Sans Pro", weights=(400, 700)), *CHINESE, "system-ui", "sans-serif")
@@ -57,10 +59,12 @@ def theme() -> gr.themes.Base:
 def settings(lang: str | None) -> dict[str, Any]:
     """Everything `launch` needs but the address; the tests serve the page with the same."""
     gr.set_static_paths([str(PLOTLY_JS)])
+    begun = head(lang or "en", lang is not None)
     return {
+        "app_kwargs": {"middleware": [Middleware(Guarded, head=begun)]},
         "theme": theme(),
         "css_paths": [ASSETS / "css" / "page.css"],
-        "head": head(lang or "en", lang is not None),
+        "head": begun,
         "ssr_mode": False,
         "run_history": False,
         "footer_links": ["api"],

@@ -15,6 +15,7 @@ from playground.errors import NotAChoice
 from playground.runs import Request, Run
 
 from .components import take_home
+from .door import said
 from .session import Session
 from .wiring import Look, Wiring
 
@@ -94,7 +95,7 @@ def wire(wiring: Wiring, control: Any, file: Any, report: Callable[..., Path]) -
     """A file made when asked for; the browser fetches it as soon as it is there."""
 
     def make(event: gr.EventData, session: Session, lang: str, *values: Any) -> str:
-        what = getattr(event, "what", None)
+        what = said(event, "what")
         if what not in ("npz", "report"):
             raise NotAChoice(name="what", value=what, choices="npz, report")
         # In Gradio's own folder, where it serves the file as it stands and deletes it after a while (`delete_cache`);

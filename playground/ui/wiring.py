@@ -1,6 +1,8 @@
 """What every tab does alike: show pictures of the current run, speak two languages, refuse in a sentence."""
 
 import inspect
+import logging
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,11 +12,13 @@ from uuid import uuid4
 
 import gradio as gr
 
-from playground.errors import PlaygroundError
+from playground.errors import PlaygroundError, Unforeseen
 from playground.models import Model
 from playground.runs import Request, Run, Runs
 from playground.text import LANGUAGES, labels, say, say_error
 
+from . import checks
+from .door import Refused, said
 from .html import Component, Pair
 from .session import Session
 
@@ -41,6 +45,7 @@ class Look:
         return self.run is not self.base
 
 
+log = logging.getLogger("playground")
 Draw = Callable[..., Any]  # draw(look, *values of its controls) -> what its component shows
 Fit = Callable[[Model, str], dict[str, Any]]  # (model, language) -> a control's arguments
 
@@ -72,6 +77,7 @@ class Part:
     tab: gr.Tab
     restored: dict[str, tuple[Any, Callable[[Model], int]]]
     opening: Callable[[Run], Sequence[int]] = lambda _: ()
+    reset: Sequence[Any] = ()  # further controls that another model sets to 0: it may have fewer layers
 
 
 class Wiring:
@@ -193,9 +199,7 @@ class Wiring:
         """One picture at the position that its event asks for; of the newest text, should it change meanwhile."""
 
         def redraw(event: gr.EventData, session: Session, lang: str, compared: Any, *values: Any) -> Any:
-            at = getattr(event, "at", None)
-            if not isinstance(at, int):
-                return gr.skip()
+            at = checks.whole("position", said(event, "at"), 0, checks.HIGHEST_POSITION)
             while True:
                 request = session.request
                 drawn = self.drawn(shown, self.look(session, lang, compared, at), compared, values)
@@ -254,15 +258,19 @@ def guarded(fn: Callable[..., Any], n_outputs: int, done: Any = None) -> Callabl
 
     def call(*values: Any) -> list[Any]:
         try:
-            return answer(fn(*values))
+            return answer(fn(*accepted(values)))
         except PlaygroundError as error:
             return refusal(error)
+        except Exception as error:
+            return refusal(noted(error))
 
     def call_often(*values: Any) -> Iterator[list[Any]]:
         try:
-            yield from map(answer, fn(*values))
+            yield from map(answer, fn(*accepted(values)))
         except PlaygroundError as error:
             yield refusal(error)
+        except Exception as error:
+            yield refusal(noted(error))
 
     guard: Any = call_often if inspect.isgeneratorfunction(fn) else call
     # Gradio reads the signature to pass the event, the visitor's request and the progress bar.
@@ -270,6 +278,21 @@ def guarded(fn: Callable[..., Any], n_outputs: int, done: Any = None) -> Callabl
     guard.__annotations__ = fn.__annotations__
     guard.__name__ = getattr(fn, "__name__", "call")
     return guard
+
+
+def accepted(values: Sequence[Any]) -> Sequence[Any]:
+    """The values as the door let them in. Raises: InputError, the first for which it refused one"""
+    for value in values:
+        if isinstance(value, Refused):
+            raise value.error
+    return values
+
+
+def noted(error: Exception) -> Unforeseen:
+    """A fault of ours goes to the log: where it happened, without its message, which may quote a visitor."""
+    where = "".join(traceback.format_tb(error.__traceback__))
+    log.error("%s\n%s", type(error).__name__, where)
+    return Unforeseen()
 
 
 def explanation(wiring: Wiring, key: str) -> None:
