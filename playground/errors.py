@@ -7,8 +7,9 @@ PlaygroundError
 │   └── CacheUnusable, NothingToSee, NotFinite, AttributionWithoutResiduals
 ├── PortTaken             somebody else serves at that port
 ├── Unforeseen            a fault of ours, noted in the log
+├── AssetDamaged          a file that came with the playground is missing or not what it was
 └── ModelError            something about a model's files or where they come from
-    ├── FolderMissing, ModelMissing, ModelOffline, ModelTooLarge, DownloadFailed
+    ├── FolderMissing, ModelMissing, ModelOffline, ModelTooLarge, DownloadFailed, CacheUnwritable
     ├── ConfigUnreadable, ConfigValue, HeadsDoNotDivide, FlagUnsupported, VocabularyUnsupported
     └── FileIncomplete, TensorMissing, TensorUnexpected, TensorMisshapen, TensorNotFinite, TensorDtype
 """
@@ -37,6 +38,9 @@ class PortTaken(PlaygroundError): ...
 
 
 class Unforeseen(PlaygroundError): ...
+
+
+class AssetDamaged(PlaygroundError): ...
 
 
 class ModelError(PlaygroundError): ...
@@ -103,6 +107,9 @@ class ModelTooLarge(ModelError): ...
 
 
 class DownloadFailed(ModelError): ...
+
+
+class CacheUnwritable(ModelError): ...
 
 
 class ConfigUnreadable(ModelError): ...

@@ -1,5 +1,6 @@
 """The models on offer: the bundled one, its untrained twin, the GPT-2 family, an operator's own folder."""
 
+import errno
 import hashlib
 import os
 import re
@@ -12,6 +13,8 @@ from threading import Lock
 from typing import Any
 
 from playground.errors import (
+    AssetDamaged,
+    CacheUnwritable,
     DownloadFailed,
     FileIncomplete,
     FolderMissing,
@@ -27,6 +30,10 @@ from playground.gpt.tokenizer import Tokenizer, tokenizer_for
 from playground.gpt.train import initialise
 
 BUNDLED = Path(__file__).parents[1] / "assets" / "models"
+SHA256 = {  # of what BUNDLED holds
+    "config.json": "8aa48117466b6e4f092180fa3b49bd76f2fda437262b4d5f842b1d7e64f9bd5c",
+    "model.safetensors": "8100332d39d5b5095f1126305949fd461d04b0ef3c990565a6c33130f37c68cd",
+}
 HUB = {
     "distilgpt2": "distilbert/distilgpt2",
     "gpt2": "openai-community/gpt2",
@@ -38,6 +45,7 @@ OURS = ("storyteller", "untrained")
 FILES = ["config.json", "model.safetensors"]
 KEPT_BYTES = 3 * 2**30  # loaded models beyond the newest are dropped once they hold more
 UNTRAINED_SEED = 0
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM)
 LEAST_REPORTED = 10**6  # bytes; a config.json alone is not worth a progress bar
 
 Progress = Callable[[float, int], None]  # (share done, bytes in all)
@@ -102,6 +110,8 @@ class Models:
         return Model(name, gpt, tokenizer_for(gpt.config.vocab_size))
 
     def _network(self, name: str, progress: Progress | None) -> GPTModel:
+        if name in OURS:
+            check_bundled(BUNDLED / "storyteller")
         if name == "untrained":
             config = read_config(BUNDLED / "storyteller")
             return initialise(GPTModel(config), UNTRAINED_SEED).requires_grad_(False).eval()
@@ -130,6 +140,18 @@ def own_from_hub(name: str, progress: Progress | None) -> Path:
         raise FolderMissing(name=name) from error
 
 
+def check_bundled(folder: Path) -> None:
+    """Raises: AssetDamaged when a file of the bundled model is not what it was"""
+    for name, expected in SHA256.items():
+        try:
+            with (folder / name).open("rb") as opened:
+                found = hashlib.file_digest(opened, "sha256").hexdigest()
+        except OSError as error:
+            raise AssetDamaged(file=name) from error
+        if found != expected:
+            raise AssetDamaged(file=name)
+
+
 def check_memory(name: str, config: GPTConfig | None) -> None:
     """Refuse a model before it is loaded, or even fetched, when it cannot fit. Raises: ModelTooLarge"""
     free = free_memory()
@@ -154,7 +176,7 @@ def from_hub(repository: str, progress: Progress | None = None) -> Path:
     """The folder with a hub repository's two files: from the local cache, else downloaded and checked.
 
     Raises: ModelOffline without network; DownloadFailed when it breaks off or the hub answers something else;
-    ModelMissing when the repository has no such files; FileIncomplete
+    CacheUnwritable; ModelMissing when the repository has no such files; FileIncomplete
     """
     from huggingface_hub import snapshot_download  # here, since it takes a second that most starts do not need
     from huggingface_hub.errors import (  # type: ignore[attr-defined]
@@ -180,8 +202,10 @@ def from_hub(repository: str, progress: Progress | None = None) -> Path:
             folder = fetch(tqdm_class=_reporting(progress) if progress else None)
         except (LocalEntryNotFoundError, ConnectionError) as error:
             raise ModelOffline(name=repository) from error
-        except (HTTPError, OSError) as error:
-            raise DownloadFailed(name=repository, reason=type(error).__name__) from error
+        except (HTTPError, OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+            if isinstance(error, OSError) and error.errno in NO_ROOM:
+                raise CacheUnwritable(name=repository) from error
+            raise DownloadFailed(name=repository, reason=type(error).__name__) from error  # a hub may answer anything
     if missing(folder):
         raise ModelMissing(name=missing(folder)[0])
     check_digest(folder / "model.safetensors")
@@ -208,7 +232,8 @@ def _reporting(progress: Progress) -> Any:
             super().__init__(*values, **{**how, "file": StringIO()})
 
         def display(self, *_: Any, **__: Any) -> None:
-            if self.unit == "B" and self.n and self.total >= LEAST_REPORTED:
+            if self.unit == "B" and self.n and self.total >= NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM)
+LEAST_REPORTED:
                 progress(min(1, self.n / self.total), int(self.total))
 
     return Reporting

@@ -10,7 +10,7 @@ from starlette.middleware import Middleware
 from playground.errors import PortTaken
 from playground.figures.follow import PLOTLY_JS
 
-from .components import ASSETS, head
+from .components import asset, head
 from .http import Guarded
 
 CHINESE = ("PingFang SC", "Microsoft YaHei", "Noto Sans CJK SC")
@@ -57,13 +57,13 @@ def theme() -> gr.themes.Base:
 
 
 def settings(lang: str | None) -> dict[str, Any]:
-    """Everything `launch` needs but the address; the tests serve the page with the same."""
+    """Everything `launch` needs but the address; the tests serve the page with the same. Raises: AssetDamaged"""
     gr.set_static_paths([str(PLOTLY_JS)])
     begun = head(lang or "en", lang is not None)
     return {
         "app_kwargs": {"middleware": [Middleware(Guarded, head=begun)]},
         "theme": theme(),
-        "css_paths": [ASSETS / "css" / "page.css"],
+        "css": asset("css/page.css"),
         "head": begun,
         "ssr_mode": False,
         "run_history": False,
@@ -77,13 +77,14 @@ def settings(lang: str | None) -> dict[str, Any]:
 
 
 def serve(page: gr.Blocks, host: str | None, port: int | None, lang: str | None, share: bool) -> None:
-    """Serve until interrupted, and say where. Raises: PortTaken"""
+    """Serve until interrupted, and say where. Raises: PortTaken, AssetDamaged"""
     torch.set_num_threads(THREADS)
     log.info("torch uses %d threads", torch.get_num_threads())
+    how = settings(lang)
     page.queue(max_size=64, default_concurrency_limit=4, api_open=False)
     try:
         _, url, shared = page.launch(
-            server_name=host, server_port=port, share=share, quiet=True, prevent_thread_lock=True, **settings(lang)
+            server_name=host, server_port=port, share=share, quiet=True, prevent_thread_lock=True, **how
         )
     except OSError as error:  # Gradio's only word for it
         raise PortTaken(port=str(port or "7860-7959")) from error
