@@ -232,8 +232,7 @@ def _reporting(progress: Progress) -> Any:
             super().__init__(*values, **{**how, "file": StringIO()})
 
         def display(self, *_: Any, **__: Any) -> None:
-            if self.unit == "B" and self.n and self.total >= NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM)
-LEAST_REPORTED:
+            if self.unit == "B" and self.n and self.total >= LEAST_REPORTED:
                 progress(min(1, self.n / self.total), int(self.total))
 
     return Reporting

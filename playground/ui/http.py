@@ -32,8 +32,8 @@ def digests(html: str) -> Iterator[str]:
 class Guarded:
     """ASGI middleware: the headers, and a limit of what is read.
 
-    Only the scripts of our own page run: those it arrives with, by their digests, and `head`, which Gradio adds later. A
-    script or an `onerror` that got into the page by any other way has no digest here.
+    Only the scripts of our own page run: those it arrives with, by their digests, and `head`, should Gradio add it
+    later. A script or an `onerror` that got into the page by any other way has no digest here.
     """
 
     def __init__(self, app: Any, head: str, most: int = MOST_BYTES) -> None:

@@ -188,7 +188,13 @@ def wire_model(wiring: Wiring, answers: Answers, controls: Controls, parts: dict
         [controls.model.input],
         change,
         [wiring.session, wiring.lang, *asked],
-        [controls.player, controls.switches, *wiring.dressed, *(control for control, _ in named(parts).values()), *reset],
+        [
+            controls.player,
+            controls.switches,
+            *wiring.dressed,
+            *(control for control, _ in named(parts).values()),
+            *reset,
+        ],
         show_progress="full",
         show_progress_on=[controls.model],
     )

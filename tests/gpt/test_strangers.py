@@ -113,7 +113,9 @@ def test_a_type_that_no_weight_has_is_named(whole, dtype):
 
 
 @pytest.mark.parametrize("field", ["n_layer", "n_embd", "n_head", "n_positions", "vocab_size", "n_inner"])
-@pytest.mark.parametrize("value", [-1, 0, 1.0, True, "8", [8], {}, float("nan"), float("inf"), 2**31, 10**400], ids=repr)
+@pytest.mark.parametrize(
+    "value", [-1, 0, 1.0, True, "8", [8], {}, float("nan"), float("inf"), 2**31, 10**400], ids=repr
+)
 def test_a_size_that_cannot_be(tmp_path, field, value):
     (tmp_path / "config.json").write_text(json.dumps(fixture.CONFIG | {field: value}), "utf-8")
     with pytest.raises(ConfigValue) as caught:

@@ -1,4 +1,4 @@
-"""O-SEC-06: every handler of the page can be called by hand with anything. It refuses in a sentence, or nothing happens."""
+"""O-SEC-06: every handler of the page can be called by hand with anything: it refuses in a sentence or does nothing."""
 
 import json
 import logging
@@ -35,7 +35,11 @@ ODD = {
     "a list": [["attention.0", 5]],
     "a deep list": DEEP,
     "a path": {"path": "/etc/passwd", "meta": {"_type": "gradio.FileData"}},
-    "a path upwards": {"path": "../../../etc/passwd", "url": "file:///etc/passwd", "meta": {"_type": "gradio.FileData"}},
+    "a path upwards": {
+        "path": "../../../etc/passwd",
+        "url": "file:///etc/passwd",
+        "meta": {"_type": "gradio.FileData"},
+    },
     "markup": "<img src=x onerror=alert(1)>",
 }
 ROOT = str(Path(__file__).parents[2])
@@ -237,7 +241,9 @@ def test_a_control_takes_only_what_it_can_have_sent(control, kind):
         checked(made, ODD[kind])
 
 
-@pytest.mark.parametrize(("control", "value"), [("radio", 1), ("words", "sample"), ("dropdown", "value"), ("slider", 3)])
+@pytest.mark.parametrize(
+    ("control", "value"), [("radio", 1), ("words", "sample"), ("dropdown", "value"), ("slider", 3)]
+)
 def test_what_it_can_have_sent_is_handed_over_as_it_is(control, value):
     assert checked(CONTROLS[control](), value) == value
 
