@@ -1,4 +1,4 @@
-"""What may break around the playground: disks, hubs, its own files. Each fault is a sentence, and nothing done is lost."""
+"""What may break around the playground: disks, hubs, its own files. Each is a sentence, and nothing done is lost."""
 
 import errno
 import json
