@@ -165,7 +165,18 @@ def free_memory() -> int | None:
         found = re.search(r"MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text())
     except OSError:
         return None
-    return int(found.group(1)) * 1024 if found else None
+    known = [int(found.group(1)) * 1024] if found else []
+    return min([*known, *container_memory()], default=None)
+
+
+def container_memory(group: Path = Path("/sys/fs/cgroup")) -> list[int]:
+    """What a container, such as a Space, may still use of its share; nothing where it has none. Units: bytes"""
+    try:
+        most, used = (int((group / f"memory.{name}").read_text()) for name in ("max", "current"))
+        cached = re.search(r"^inactive_file (\d+)", (group / "memory.stat").read_text(), re.MULTILINE)
+    except (OSError, ValueError):  # no such files, or the word "max"
+        return []
+    return [max(0, most - used + (int(cached.group(1)) if cached else 0))]
 
 
 def megabytes(count: float) -> str:

@@ -202,6 +202,28 @@ def test_a_cache_that_cannot_be_written_is_said_to_be_so(hub, monkeypatch, numbe
     assert all("HF_HOME" in said for said in sentences(refused.value))
 
 
+# Memory.
+
+
+@pytest.mark.parametrize(
+    ("most", "used", "stat", "free"),
+    [
+        ("1000\n", "600\n", "anon 5\ninactive_file 100\nactive_file 7\n", [500]),
+        ("1000\n", "1600\n", "anon 5\n", [0]),
+        ("max\n", "600\n", "", []),
+        (None, "600\n", "", []),
+    ],
+)
+def test_in_a_container_its_share_counts_and_not_the_whole_machine(tmp_path, monkeypatch, most, used, stat, free):
+    for name, text in (("max", most), ("current", used), ("stat", stat)):
+        if text is not None:
+            (tmp_path / f"memory.{name}").write_text(text)
+    assert models_module.container_memory(tmp_path) == free
+    monkeypatch.setattr(models_module, "container_memory", lambda: free)
+    known = models_module.free_memory()
+    assert known is None or (known <= free[0] if free else known > 10**7)
+
+
 # What came with the playground.
 
 

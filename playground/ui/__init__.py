@@ -35,4 +35,4 @@ def without_stubs() -> Iterator[None]:
 with without_stubs():
     import gradio  # noqa: F401
 
-    from . import door, html  # noqa: F401  (their classes are components too)
+    from . import html, intake  # noqa: F401  (their classes are components too)

@@ -14,9 +14,9 @@ from playground.text import say
 
 from . import checks, heads
 from .components import edges, figure, measures, overview, thumbs
-from .door import said
 from .heads import Seen, see
 from .html import Picture
+from .intake import said
 from .session import Session
 from .wiring import Look, Part, Wiring, explanation, layers
 

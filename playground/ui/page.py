@@ -29,8 +29,8 @@ from . import (
 from .answers import Answers, shape
 from .components import alert, bars, guide, player, switches
 from .components import proofs as proof_badge
-from .door import Page, said
 from .html import Component
+from .intake import Page, said
 from .session import Choice, Session
 from .wiring import Part, Wiring
 

@@ -15,8 +15,8 @@ from playground.text import labels, say
 
 from . import checks
 from .components import figure, sweep_control
-from .door import said
 from .html import Picture
+from .intake import said
 from .session import Session
 from .wiring import Look, Wiring
 

@@ -15,7 +15,7 @@ from playground.errors import NotAChoice
 from playground.runs import Request, Run
 
 from .components import take_home
-from .door import said
+from .intake import said
 from .session import Session
 from .wiring import Look, Wiring
 

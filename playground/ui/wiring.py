@@ -18,8 +18,8 @@ from playground.runs import Request, Run, Runs
 from playground.text import LANGUAGES, labels, say, say_error
 
 from . import checks
-from .door import Refused, said
 from .html import Component, Pair
+from .intake import Refused, said
 from .session import Session
 
 
@@ -281,7 +281,7 @@ def guarded(fn: Callable[..., Any], n_outputs: int, done: Any = None) -> Callabl
 
 
 def accepted(values: Sequence[Any]) -> Sequence[Any]:
-    """The values as the door let them in. Raises: InputError, the first for which it refused one"""
+    """The values as they were taken in. Raises: InputError, the first for which it refused one"""
     for value in values:
         if isinstance(value, Refused):
             raise value.error

@@ -16,7 +16,7 @@ import serving
 from playground.errors import InputError
 from playground.runs import Request
 from playground.text import LANGUAGES, say
-from playground.ui.door import Page, Refused, accepted_kinds, checked, said
+from playground.ui.intake import Page, Refused, accepted_kinds, checked, said
 from playground.ui.wiring import guarded
 
 DEEP = json.loads("[" * 200 + "]" * 200)
@@ -254,7 +254,7 @@ def test_equal_is_not_enough_it_must_be_of_the_same_kind(control, value):
         checked(CONTROLS[control](), value)
 
 
-def test_every_control_of_the_page_is_of_a_kind_the_door_knows():
+def test_every_control_of_the_page_is_of_a_kind_that_is_checked():
     page = serving.server().page
     asked = {type(control) for fn in page.fns.values() for control in fn.inputs if not control.stateful}
     assert isinstance(page, Page)
@@ -277,7 +277,7 @@ def test_a_fault_of_ours_is_a_sentence_and_its_message_is_not_logged(caplog):
     assert "canary" not in caplog.text
 
 
-def test_what_the_door_refused_reaches_no_handler():
+def test_what_was_refused_reaches_no_handler():
     refused = Refused(InputError())
     with pytest.raises(KeyError):  # it is the refusal that is told, and this one has no sentence
         guarded(lambda _: pytest.fail("reached"), 1)(refused)

@@ -1,8 +1,8 @@
-"""The door of the page: what a control sends is checked by what the control is, before any handler sees it.
+"""What the page takes in: what a control sends is checked by what the control is, before any handler sees it.
 
 Gradio asks of values from the page what it thinks right, in English, and moves files about that they name. Anybody can
-send anything to an event by hand, so here every value passes one door, and what is refused is refused by the handler's
-guard, in the visitor's language.
+send anything to an event by hand, so here every value passes one place, and what is refused is refused by the
+handler's guard, in the visitor's language.
 """
 
 from dataclasses import dataclass
