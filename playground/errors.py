@@ -7,6 +7,7 @@ PlaygroundError
 │   └── CacheUnusable, NothingToSee, NotFinite, AttributionWithoutResiduals
 ├── PortTaken             somebody else serves at that port
 ├── Unforeseen            a fault of ours, noted in the log
+├── FileUnwritable        no room on the disk for what a visitor wants to take home
 ├── AssetDamaged          a file that came with the playground is missing or not what it was
 └── ModelError            something about a model's files or where they come from
     ├── FolderMissing, ModelMissing, ModelOffline, ModelTooLarge, DownloadFailed, CacheUnwritable
@@ -38,6 +39,9 @@ class PortTaken(PlaygroundError): ...
 
 
 class Unforeseen(PlaygroundError): ...
+
+
+class FileUnwritable(PlaygroundError): ...
 
 
 class AssetDamaged(PlaygroundError): ...

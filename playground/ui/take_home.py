@@ -2,7 +2,8 @@
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from uuid import uuid4
 import gradio as gr
 import numpy as np
 
-from playground.errors import NotAChoice
+from playground.errors import FileUnwritable, NotAChoice
 from playground.runs import Request, Run
 
 from .components import take_home
@@ -78,6 +79,15 @@ def write_npz(folder: Path, request: Request, run: Run) -> Path:
     return path
 
 
+@contextmanager
+def room() -> Iterator[None]:
+    """Raises: FileUnwritable when what is written inside finds none"""
+    try:
+        yield
+    except OSError as error:
+        raise FileUnwritable() from error
+
+
 def build(wiring: Wiring, own: str) -> tuple[Any, Any]:
     """The buttons at the side, and the file that they make."""
     with wiring.worded(gr.Accordion(open=False, elem_id="take-home-section"), "take_home.section"):
@@ -101,10 +111,11 @@ def wire(wiring: Wiring, control: Any, file: Any, report: Callable[..., Path]) -
         # In Gradio's own folder, where it serves the file as it stands and deletes it after a while (`delete_cache`);
         # of a file elsewhere it would keep a copy, and ours would stay for ever.
         folder = Path(file.GRADIO_CACHE) / uuid4().hex
-        folder.mkdir(parents=True)
-        if what == "npz":
-            return str(write_npz(folder, session.request, wiring.runs(session.request)))
-        return str(report(folder, session, lang, *values))
+        with room():
+            folder.mkdir(parents=True)
+            if what == "npz":
+                return str(write_npz(folder, session.request, wiring.runs(session.request)))
+            return str(report(folder, session, lang, *values))
 
     made = wiring.on([control.wanted], make, [wiring.session, wiring.lang, *wiring.controls], [file])
     made.then(None, [file], None, js="(file) => { if (file) playground.say('file', file); return []; }")

@@ -1,7 +1,7 @@
 """O-SEC-06: every handler of the page can be called by hand with anything: it refuses in a sentence or does nothing."""
 
+import errno
 import json
-import logging
 import math
 import re
 import uuid
@@ -16,6 +16,7 @@ import serving
 from playground.errors import InputError
 from playground.runs import Request
 from playground.text import LANGUAGES, say
+from playground.ui import take_home
 from playground.ui.intake import Page, Refused, accepted_kinds, checked, said
 from playground.ui.wiring import guarded
 
@@ -47,15 +48,10 @@ LEAKS = ("Traceback", 'File "', ".py", "site-packages", "gradio", " object at 0x
 WAIT = 60  # seconds for all handlers together
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def faults():
     """What the page's own log says went wrong in it."""
-    found = []
-    handler = logging.Handler(logging.ERROR)
-    handler.emit = found.append
-    logging.getLogger("playground").addHandler(handler)
-    yield found
-    logging.getLogger("playground").removeHandler(handler)
+    return serving.server().faults.said
 
 
 @pytest.fixture(scope="module")
@@ -158,6 +154,18 @@ def test_the_page_as_it_stands_is_refused_by_no_handler(config, handlers, faults
     ended = call_all([(each["id"], [value[i] for i in each["inputs"]], {}) for each in plain])
     refused = {each["api_name"]: sentences(ended[each["id"]], False) for each in plain}
     assert {name: said for name, said in refused.items() if said} == {}
+    assert not faults
+
+
+def test_a_full_disk_is_a_sentence_and_the_page_goes_on(config, handlers, faults, monkeypatch):
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(take_home, "write_npz", full)
+    value = {part["id"]: part["props"].get("value") for part in config["components"]}
+    make = next(each for each in handlers if each["api_name"] == "make")
+    ended = call_all([(make["id"], [value[i] for i in make["inputs"]], {"what": "npz"})])
+    assert sentences(ended[make["id"]], False) == [say(lang, "errors.file_unwritable") for lang in LANGUAGES]
     assert not faults
 
 
