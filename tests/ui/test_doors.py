@@ -44,7 +44,7 @@ ODD = {
     "markup": "<img src=x onerror=alert(1)>",
 }
 ROOT = str(Path(__file__).parents[2])
-LEAKS = ("Traceback", 'File "', ".py", "site-packages", "gradio", " object at 0x", "root:x:", ROOT)
+LEAKS = ("Traceback", 'File "', ".py", "site-packages", " object at 0x", "root:x:", ROOT)
 WAIT = 60  # seconds for all handlers together
 
 
@@ -198,7 +198,7 @@ def test_a_body_that_is_none_is_refused_and_tells_nothing(case):
         timeout=30,
     )
     assert answer.status_code in (200, 400, 404, 413, 422, 500, 503)
-    assert not [leak for leak in LEAKS if leak != "gradio" and leak in answer.text], answer.text[:500]
+    assert not [leak for leak in LEAKS if leak in answer.text], answer.text[:500]
 
 
 def test_a_body_of_megabytes_is_not_read():
@@ -264,7 +264,7 @@ def test_equal_is_not_enough_it_must_be_of_the_same_kind(control, value):
 
 def test_every_control_of_the_page_is_of_a_kind_that_is_checked():
     page = serving.server().page
-    asked = {type(control) for fn in page.fns.values() for control in fn.inputs if not control.stateful}
+    asked = {type(control) for fn in page.fns.values() if fn.fn for control in fn.inputs if not control.stateful}
     assert isinstance(page, Page)
     assert asked <= set(accepted_kinds())
 
