@@ -11,13 +11,14 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
 MOST_BYTES = 1_000_000  # of a question; a prompt at its longest is 20,000 characters
+HUB = "https://huggingface.co"  # which the page of a Space asks, before all else, whether that Space runs
 INLINE = re.compile(r"<script(?![^>]*\ssrc=)[^>]*>(.*?)</script>", re.DOTALL)
 # Gradio makes functions of `js` and `js_on_load`, which are ours, hence 'unsafe-eval'; it and plotly write styles into
 # elements. No frame-ancestors: a Space, and any course, may show the page in a frame.
 PAGE = (
     "default-src 'self'; script-src 'self' 'unsafe-eval' {hashes}; style-src 'self' 'unsafe-inline'; "
-    "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self'; object-src 'none'; frame-src 'none'; "
-    "base-uri 'self'; form-action 'self'"
+    "img-src 'self' data: blob:; font-src 'self' data:; connect-src 'self'{asked}; object-src 'none'; "
+    "frame-src 'none'; base-uri 'self'; form-action 'self'"
 )
 ELSE = "default-src 'none'; sandbox"  # whatever is opened by itself, such as a file made for a visitor, runs nothing
 ALWAYS = {"X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer"}
@@ -36,8 +37,9 @@ class Guarded:
     later. A script or an `onerror` that got into the page by any other way has no digest here.
     """
 
-    def __init__(self, app: Any, head: str, most: int = MOST_BYTES) -> None:
+    def __init__(self, app: Any, head: str, space: bool = False, most: int = MOST_BYTES) -> None:
         self.app, self.head, self.most = app, head, most
+        self.asked = f" {HUB}" if space else ""
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] != "http":
@@ -46,7 +48,7 @@ class Guarded:
         length = Headers(scope=scope).get("content-length", "0")
         if not length.isdecimal() or int(length) > self.most:
             return await JSONResponse(said, 413)(scope, receive, send)
-        answer = Page(send, self.head) if "/gradio_api/" not in scope["path"] else Other(send)
+        answer = Page(send, self.head, self.asked) if "/gradio_api/" not in scope["path"] else Other(send)
         return await self.app(scope, counted(receive, self.most, said["detail"]), answer)
 
 
@@ -81,9 +83,9 @@ class Other:
 class Page(Other):
     """Holds a document back until it is whole, for its scripts are named in the headers before it."""
 
-    def __init__(self, send: Any, head: str) -> None:
+    def __init__(self, send: Any, head: str, asked: str) -> None:
         super().__init__(send)
-        self.head, self.start, self.body = head, None, b""
+        self.head, self.asked, self.start, self.body = head, asked, None, b""
 
     async def __call__(self, message: Any) -> None:
         if message["type"] == "http.response.start":
@@ -99,7 +101,8 @@ class Page(Other):
         if message.get("more_body"):
             return None
         hashes = " ".join(dict.fromkeys([*digests(self.body.decode()), *digests(self.head)]))
-        MutableHeaders(scope=self.start).update({**ALWAYS, "Content-Security-Policy": PAGE.format(hashes=hashes)})
+        policy = PAGE.format(hashes=hashes, asked=self.asked)
+        MutableHeaders(scope=self.start).update({**ALWAYS, "Content-Security-Policy": policy})
         await self.send(self.start)
         await self.send({"type": "http.response.body", "body": self.body})
         return None

@@ -1,6 +1,7 @@
 """Serve the page: theme, scripts and style, and nothing that calls anybody else."""
 
 import logging
+import os
 from typing import Any
 
 import gradio as gr
@@ -61,7 +62,7 @@ def settings(lang: str | None) -> dict[str, Any]:
     gr.set_static_paths([str(PLOTLY_JS)])
     begun = head(lang or "en", lang is not None)
     return {
-        "app_kwargs": {"middleware": [Middleware(Guarded, head=begun)]},
+        "app_kwargs": {"middleware": [Middleware(Guarded, head=begun, space="SPACE_ID" in os.environ)]},
         "theme": theme(),
         "css": asset("css/page.css"),
         "head": begun,

@@ -43,6 +43,25 @@ def test_the_page_says_what_may_run_in_it(page):
     assert len(re.findall("<script", page.text)) > 3
 
 
+def test_a_space_asks_the_hub_whether_it_runs_and_nobody_else():
+    told = []
+
+    async def send(message):
+        told.append(message)
+
+    async def app(_, __, send):
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"text/html")]})
+        await send({"type": "http.response.body", "body": b"<script>1</scr", "more_body": True})
+        await send({"type": "http.response.body", "body": b"ipt>"})
+
+    scope = {"type": "http", "path": "/", "headers": []}
+    asyncio.run(Guarded(app, head="", space=True)(scope, None, send))
+    said = dict(told[0]["headers"])[b"content-security-policy"].decode()
+    assert "connect-src 'self' https://huggingface.co;" in said
+    assert next(digests("<script>1</script>")) in said
+    assert told[1:] == [{"type": "http.response.body", "body": b"<script>1</script>"}]
+
+
 def test_any_page_may_frame_it_as_a_space_does(page):
     assert "frame-ancestors" not in policy(page)
     assert "x-frame-options" not in page.headers
