@@ -37,7 +37,7 @@ MADE = """() => ({
   pictures: [...document.querySelectorAll('img')].map((each) => each.src).filter((src) => /evil|x$/.test(src)),
   links: [...document.querySelectorAll('a')].map((each) => each.getAttribute('href') ?? each.href?.baseVal)
     .filter((href) => /^javascript|evil/.test(href ?? '')),
-  bold: document.querySelectorAll('#player b, #bars b, .note b, .plot b, .plot [style*="font-weight: bold"]').length,
+  bold: document.querySelectorAll('#player b, .note b, .plot b, .plot tspan[style*="bold"]').length,
   headings: [...document.querySelectorAll('h1')].filter((each) => each.textContent.trim() === 'h1').length,
   formulas: document.querySelectorAll('.katex, mjx-container').length,
   scripts: [...document.scripts].filter((each) => each.textContent.trim() === 'window.__pwn=1').length,
