@@ -3,12 +3,15 @@
 PlaygroundError
 ├── InputError            something a visitor can change
 │   ├── PromptEmpty, PromptTooLong, ContextFull, MemoryLimit, FileTooLarge, TooManyVisitors
-│   ├── OutOfRange, NotAChoice, NotANumber, UnknownSwitch, UnknownEdge, UnknownToken, TooManySwitches
+│   ├── OutOfRange, NotAChoice, NotANumber, NotWhole, UnknownSwitch, UnknownEdge, UnknownToken, TooManySwitches
 │   └── CacheUnusable, NothingToSee, NotFinite, AttributionWithoutResiduals
 ├── PortTaken             somebody else serves at that port
 ├── SettingUnusable       an environment variable that is no limit
+├── Unforeseen            a fault of ours, noted in the log
+├── FileUnwritable        no room on the disk for what a visitor wants to take home
+├── AssetDamaged          a file that came with the playground is missing or not what it was
 └── ModelError            something about a model's files or where they come from
-    ├── FolderMissing, ModelMissing, ModelOffline, ModelTooLarge, DownloadTooLarge, DownloadFailed
+    ├── FolderMissing, ModelMissing, ModelOffline, ModelTooLarge, DownloadTooLarge, DownloadFailed, CacheUnwritable
     ├── ConfigUnreadable, ConfigValue, HeadsDoNotDivide, FlagUnsupported, VocabularyUnsupported
     └── FileIncomplete, TensorMissing, TensorUnexpected, TensorMisshapen, TensorNotFinite, TensorDtype
 """
@@ -39,6 +42,15 @@ class PortTaken(PlaygroundError): ...
 class SettingUnusable(PlaygroundError): ...
 
 
+class Unforeseen(PlaygroundError): ...
+
+
+class FileUnwritable(PlaygroundError): ...
+
+
+class AssetDamaged(PlaygroundError): ...
+
+
 class ModelError(PlaygroundError): ...
 
 
@@ -67,6 +79,9 @@ class NotAChoice(InputError): ...
 
 
 class NotANumber(InputError): ...
+
+
+class NotWhole(InputError): ...
 
 
 class UnknownSwitch(InputError): ...
@@ -109,6 +124,9 @@ class DownloadTooLarge(ModelError): ...
 
 
 class DownloadFailed(ModelError): ...
+
+
+class CacheUnwritable(ModelError): ...
 
 
 class ConfigUnreadable(ModelError): ...

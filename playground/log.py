@@ -60,6 +60,12 @@ def tell(event: str, **values: object) -> None:
     OURS.info(event, extra={"told": {"event": event, **values}})
 
 
+def fault(error: BaseException) -> None:
+    """What nobody foresaw: where it happened, without its message, which may quote a visitor."""
+    told = {"event": "fault", **fallen(type(error), error.__traceback__)}
+    OURS.error(type(error).__name__, extra={"told": told})
+
+
 @contextmanager
 def timed(event: str, **values: object) -> Iterator[dict[str, object]]:
     """Tell, once it is over, how long what is done inside took and how it ended; more values may be put in."""

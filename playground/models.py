@@ -1,5 +1,6 @@
 """The models on offer: the bundled one, its untrained twin, the GPT-2 family, an operator's own folder."""
 
+import errno
 import hashlib
 import os
 import re
@@ -14,6 +15,8 @@ from typing import Any
 
 from playground import log
 from playground.errors import (
+    AssetDamaged,
+    CacheUnwritable,
     DownloadFailed,
     DownloadTooLarge,
     FileIncomplete,
@@ -31,6 +34,10 @@ from playground.gpt.train import initialise
 from playground.limits import DEFAULTS, Limits
 
 BUNDLED = Path(__file__).parents[1] / "assets" / "models"
+SHA256 = {  # of what BUNDLED holds
+    "config.json": "8aa48117466b6e4f092180fa3b49bd76f2fda437262b4d5f842b1d7e64f9bd5c",
+    "model.safetensors": "8100332d39d5b5095f1126305949fd461d04b0ef3c990565a6c33130f37c68cd",
+}
 HUB = {
     "distilgpt2": "distilbert/distilgpt2",
     "gpt2": "openai-community/gpt2",
@@ -44,6 +51,7 @@ HUB_SHAPES = {name: PRESETS[name] for name in HUB if name in PRESETS} | {
 OURS = ("storyteller", "untrained")
 FILES = ["config.json", "model.safetensors"]
 UNTRAINED_SEED = 0
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM)
 LEAST_REPORTED = 10**6  # bytes; a config.json alone is not worth a progress bar
 
 Progress = Callable[[float, int], None]  # (share done, bytes in all)
@@ -112,6 +120,8 @@ class Models:
 
     def _load(self, name: str, progress: Progress | None) -> Model:
         with log.timed("load", model=name):
+            if name in OURS:
+                check_bundled(BUNDLED / "storyteller")
             if name == "untrained":
                 config = read_config(BUNDLED / "storyteller")
                 gpt = initialise(GPTModel(config), UNTRAINED_SEED).requires_grad_(False).eval()
@@ -144,6 +154,18 @@ def own_from_hub(name: str, progress: Progress | None) -> Path:
         raise FolderMissing(name=name) from error
 
 
+def check_bundled(folder: Path) -> None:
+    """Raises: AssetDamaged when a file of the bundled model is not what it was"""
+    for name, expected in SHA256.items():
+        try:
+            with (folder / name).open("rb") as opened:
+                found = hashlib.file_digest(opened, "sha256").hexdigest()
+        except OSError as error:
+            raise AssetDamaged(file=name) from error
+        if found != expected:
+            raise AssetDamaged(file=name)
+
+
 def check_memory(name: str, config: GPTConfig | None) -> None:
     """Refuse a model before it is loaded, or even fetched, when it cannot fit. Raises: ModelTooLarge"""
     free = free_memory()
@@ -163,7 +185,18 @@ def free_memory() -> int | None:
         found = re.search(r"MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text())
     except OSError:
         return None
-    return int(found.group(1)) * 1024 if found else None
+    known = [int(found.group(1)) * 1024] if found else []
+    return min([*known, *container_memory()], default=None)
+
+
+def container_memory(group: Path = Path("/sys/fs/cgroup")) -> list[int]:
+    """What a container, such as a Space, may still use of its share; nothing where it has none. Units: bytes"""
+    try:
+        most, used = (int((group / f"memory.{name}").read_text()) for name in ("max", "current"))
+        cached = re.search(r"^inactive_file (\d+)", (group / "memory.stat").read_text(), re.MULTILINE)
+    except (OSError, ValueError):  # no such files, or the word "max"
+        return []
+    return [max(0, most - used + (int(cached.group(1)) if cached else 0))]
 
 
 def megabytes(count: float) -> str:
@@ -176,7 +209,7 @@ def from_hub(repository: str, progress: Progress | None = None, before: Callable
     `before` may refuse, by what it raises, to fetch what is not there yet.
 
     Raises: ModelOffline without network; DownloadFailed when it breaks off or the hub answers something else;
-    ModelMissing when the repository has no such files; FileIncomplete
+    CacheUnwritable; ModelMissing when the repository has no such files; FileIncomplete
     """
     folder = in_cache(repository)
     if folder is None:
@@ -206,7 +239,7 @@ def in_cache(repository: str) -> Path | None:
 
 
 def download(repository: str, progress: Progress | None) -> Path:
-    """Raises: ModelOffline, DownloadFailed"""
+    """Raises: ModelOffline, DownloadFailed, CacheUnwritable"""
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HTTPError, LocalEntryNotFoundError  # type: ignore[attr-defined]
 
@@ -215,8 +248,10 @@ def download(repository: str, progress: Progress | None) -> Path:
         return Path(snapshot_download(repository, cache_dir=caches()[-1], allow_patterns=FILES, tqdm_class=bar))
     except (LocalEntryNotFoundError, ConnectionError) as error:
         raise ModelOffline(name=repository) from error
-    except (HTTPError, OSError) as error:
-        raise DownloadFailed(name=repository, reason=type(error).__name__) from error
+    except (HTTPError, OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        if isinstance(error, OSError) and error.errno in NO_ROOM:
+            raise CacheUnwritable(name=repository) from error
+        raise DownloadFailed(name=repository, reason=type(error).__name__) from error  # a hub may answer anything
 
 
 def caches() -> list[Path]:

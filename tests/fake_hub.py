@@ -16,10 +16,12 @@ BIG = 100_000  # bytes; larger files are stored apart, named by their SHA-256
 
 
 @contextmanager
-def serving(folder: Path, *, lies: bool = False, breaks_off: bool = False) -> Iterator[str]:
+def serving(
+    folder: Path, *, lies: bool = False, breaks_off: bool = False, always: tuple[int, bytes] | None = None
+) -> Iterator[str]:
     """The address of a hub whose every repository holds the files of `folder`.
 
-    It may lie about a file's SHA-256, or break off in the middle of a file.
+    It may lie about a file's SHA-256, break off in the middle of a file, or answer one thing (status, text) to all.
     """
     files = {path.name: path.read_bytes() for path in folder.iterdir()}
 
@@ -35,6 +37,8 @@ def serving(folder: Path, *, lies: bool = False, breaks_off: bool = False) -> It
             self.answer(body=False)
 
         def answer(self, body: bool) -> None:
+            if always:
+                return self.send_all(always[1], {"Content-Type": "application/json"}, body, always[0])
             path = self.path.split("?")[0]
             if "/resolve/" in path:
                 return self.send_file(path.rsplit("/", 1)[1], body)
@@ -50,8 +54,8 @@ def serving(folder: Path, *, lies: bool = False, breaks_off: bool = False) -> It
             tag = digest(name) if len(files[name]) > BIG else hashlib.sha1(files[name]).hexdigest()
             self.send_all(files[name], {"ETag": f'"{tag}"', "X-Repo-Commit": REVISION}, body)
 
-        def send_all(self, data: bytes, headers: dict[str, str], body: bool) -> None:
-            self.send_response(200)
+        def send_all(self, data: bytes, headers: dict[str, str], body: bool, status: int = 200) -> None:
+            self.send_response(status)
             for header, value in {**headers, "Content-Length": str(len(data))}.items():
                 self.send_header(header, value)
             self.end_headers()

@@ -1,5 +1,6 @@
 """The page as a visitor meets it: one server for all tests, which offers FIX-A beside the usual models."""
 
+import logging
 import os
 import socket
 import tempfile
@@ -32,10 +33,23 @@ def proxies_aside() -> None:
         os.environ[name] = "127.0.0.1,localhost"
 
 
+class Noted(logging.Handler):
+    """Keeps what the page's log calls an error."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.ERROR)
+        self.said: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.said.append(record.getMessage())
+
+
 class Server:
     """A running page, and the models and runs behind it."""
 
     def __init__(self, folder: Path) -> None:
+        self.faults = Noted()
+        logging.getLogger("playground").addHandler(self.faults)
         self.models = Models(own=str(fixture.write(folder / OWN)))
         self.runs = Runs(self.models.get)
         page = build(self.models, self.runs, "storyteller", "en")

@@ -362,7 +362,7 @@ def test_a_download_larger_than_the_operator_allows_is_refused_before_it_begins(
 
 
 def test_what_is_in_the_cache_is_no_download(cache, fix_a_folder):
-    put_in_cache(cache, HUB["gpt2"], fix_a_folder)
+    fake_hub.put_in_cache(cache, HUB["gpt2"], fix_a_folder)
     assert answer(Models(limits=Limits(download_bytes=1)), "gpt2") == 17442
 
 

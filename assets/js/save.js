@@ -19,10 +19,13 @@ playground.save = (root, name) => {
     return at >= 0 && told.ticktext ? told.ticktext[at] : value;
   }
 
-  const plain = (text) => { const box = document.createElement('textarea'); box.innerHTML = text; return box.value; };
+  // Figures hold texts in the form that plotly shows literally: see `literal` in playground/figures/style.py.
+  const plain = (text) => text.replace(/&#(\d+);/g, (_, code) => String.fromCodePoint(code));
+  // A table program takes a cell that begins like this for a formula; behind an apostrophe it is text.
+  const safe = (text) => (/^[=+\-@\t\r]/.test(text) ? `'${text}` : text);
   function cell(value) {
     if (typeof value === 'number') return Number.isNaN(value) ? '' : String(value);
-    return value === null || value === undefined ? '' : `"${plain(String(value)).replaceAll('"', '""')}"`;
+    return value === null || value === undefined ? '' : `"${safe(plain(String(value))).replaceAll('"', '""')}"`;
   }
 
   // One line for each number drawn, with all its digits: series, what x and y mean there, and the value of a cell.

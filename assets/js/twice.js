@@ -2,7 +2,7 @@
 // that: it runs once in each half, and each half has its own value.
 playground.twice = (script, element, props, watch, ...senders) => {
   const { el, state, on } = playground;
-  const pristine = element.innerHTML; // the template, before the script fills it
+  const pristine = [...element.childNodes].map((node) => node.cloneNode(true)); // the template, before the script fills it
   const halves = [];
 
   function read() {
@@ -33,8 +33,7 @@ playground.twice = (script, element, props, watch, ...senders) => {
     element.classList.toggle('twice', !!now.names);
     caption();
     if (now.names && halves.length === 1) {
-      const there = el('div', { class: 'half there' });
-      there.innerHTML = pristine;
+      const there = el('div', { class: 'half there' }, ...pristine);
       add(there);
       caption();
       halves[0].changed(); // it has less room now

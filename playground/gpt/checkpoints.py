@@ -4,6 +4,7 @@ Strict: what does not fit is refused by name, before memory is taken. Pickle is 
 """
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,7 @@ MASK_BUFFERS = (".attn.bias", ".attn.masked_bias")  # in old files, named like b
 # On the meta device a model takes no memory before its weights come, but the first one makes torch import its compiler,
 # which takes 2.4 s: more than the memory of so few parameters is worth.
 SMALL = 20_000_000
+MOST_CONFIG_BYTES = 1_000_000  # real ones have about a thousand
 DTYPES = {"F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16"}
 CONFIG_FIELDS = {
     "vocab_size": "vocab_size",
@@ -137,12 +139,17 @@ def save(model: GPTModel, folder: str | Path, dtype: torch.dtype = torch.float32
 
 def read_config(folder: str | Path) -> GPTConfig:
     """The config.json of `folder`. Raises: ConfigUnreadable, ConfigValue, FlagUnsupported, HeadsDoNotDivide"""
+    file = Path(folder) / "config.json"
+    if not file.is_file():  # nor a device or a pipe, which have no end
+        raise ModelMissing(name=file.name)
     try:
-        theirs = json.loads((Path(folder) / "config.json").read_text("utf-8"))
+        with file.open("rb") as opened:
+            raw = opened.read(MOST_CONFIG_BYTES + 1)
+        theirs = json.loads(raw.decode("utf-8")) if len(raw) <= MOST_CONFIG_BYTES else None
     except OSError as error:
-        raise ModelMissing(name="config.json") from error
+        raise ModelMissing(name=file.name) from error
     except (ValueError, RecursionError) as error:
-        raise ConfigUnreadable(file="config.json") from error
+        raise ConfigUnreadable(file=file.name) from error
     if not isinstance(theirs, dict):
         raise ConfigUnreadable(file="config.json")
     for flag, allowed in FIXED.items():
@@ -168,10 +175,19 @@ def hugging_face_name(ours: str) -> str:
 
 
 def replace_file(path: Path, write: Any) -> None:
-    """Let `write` make a new file and put it in place of `path` in one step: never half a file."""
+    """Let `write` make a new file and put it in place of `path` in one step: never half a file, not after a crash.
+
+    Raises: OSError, or what `write` does, when there is no room for it; the old file then stays, and nothing else
+    """
     new = path.with_name(path.name + ".new")
-    write(new)
-    new.replace(path)
+    try:
+        write(new)
+        with new.open("rb+") as written:
+            os.fsync(written.fileno())  # else the name could reach the disk before the bytes
+        new.replace(path)
+    except BaseException:
+        new.unlink(missing_ok=True)
+        raise
 
 
 def _check_kind(name: str, value: Any) -> None:

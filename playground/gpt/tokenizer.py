@@ -4,6 +4,7 @@ import base64
 import gzip
 import hashlib
 import unicodedata
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import tiktoken
 
-from playground.errors import FileIncomplete, UnknownToken, VocabularyUnsupported
+from playground.errors import AssetDamaged, UnknownToken, VocabularyUnsupported
 
 VOCAB = Path(__file__).parents[2] / "assets" / "vocab"
 END_OF_TEXT = "<|endoftext|>"
@@ -147,9 +148,12 @@ def _encoding(name: str, ranks: dict[bytes, int], special: dict[str, int]) -> ti
 
 @cache
 def _ranks(file: str) -> dict[bytes, int]:
-    """Read a rank file from assets, never from the network. Raises: FileIncomplete when it was changed."""
-    raw = (VOCAB / file).read_bytes()
-    raw = gzip.decompress(raw) if file.endswith(".gz") else raw
+    """Read a rank file from assets, never from the network. Raises: AssetDamaged when it is not what it was."""
+    try:
+        raw = (VOCAB / file).read_bytes()
+        raw = gzip.decompress(raw) if file.endswith(".gz") else raw
+    except (OSError, EOFError, zlib.error) as error:
+        raise AssetDamaged(file=file) from error
     if hashlib.sha256(raw).hexdigest() != SHA256[file]:
-        raise FileIncomplete(file=file)
+        raise AssetDamaged(file=file)
     return {base64.b64decode(token): int(rank) for token, rank in (line.split() for line in raw.splitlines() if line)}

@@ -31,7 +31,7 @@ STOPPED = 130  # exit status, as a shell reports an interrupted command
 
 
 class RefusedError(Exception):
-    """Why a training cannot start, as one sentence for the terminal."""
+    """Why a training cannot start, or go on, as one sentence for the terminal."""
 
 
 @dataclass
@@ -50,21 +50,33 @@ class Training:
     curve: list[dict[str, float]] = field(default_factory=list)
 
     def save(self, step: int) -> None:
-        """State first: should the process die in between, the model is older, never lost."""
+        """State first: should the process die in between, the model is older, never lost.
+
+        Raises: RefusedError when there is no room; what was saved before is still there
+        """
         notes = {"identity": self.identity, "step": step, "curve": self.curve}
-        save_state(self.out / STATE, self.model, self.optimizer, notes)
-        save(self.model, self.out, torch.float16)
         log = json.dumps({**self.identity, "step": step, "curve": self.curve}, indent=1) + "\n"
-        replace_file(self.out / LOG, lambda path: path.write_text(log, "utf-8"))
+        try:
+            save_state(self.out / STATE, self.model, self.optimizer, notes)
+            save(self.model, self.out, torch.float16)
+            replace_file(self.out / LOG, lambda path: path.write_text(log, "utf-8"))
+        except (OSError, SafetensorError) as error:
+            raise RefusedError(
+                f"step {step} cannot be written to {self.out} ({reason(error)}). What was saved before is still "
+                "there: make room, then --resume goes on from it."
+            ) from error
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Exit status: 0 done, 130 stopped by a signal with everything saved, 2 refused."""
     args = _parser().parse_args(arguments)
     try:
-        training = _prepare(args)
+        return _train(_prepare(args), args)
     except (RefusedError, PlaygroundError) as error:
         return refuse(error)
+
+
+def _train(training: Training, args: argparse.Namespace) -> int:
     fast = cast(GPTModel, torch.compile(training.model, dynamic=False)) if args.compile else training.model
     if args.device == "cuda":
         torch.set_float32_matmul_precision("high")
@@ -153,7 +165,10 @@ def _prepare(args: argparse.Namespace) -> Training:
         notes = read_notes(args.out / STATE)
         load_state(args.out / STATE, model, training.optimizer)
         training.start, training.curve = notes["step"], notes["curve"]
-    args.out.mkdir(parents=True, exist_ok=True)
+    try:
+        args.out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RefusedError(f"{args.out} cannot be made ({reason(error)}).") from error
     return training
 
 
@@ -235,6 +250,11 @@ def _signals() -> Iterator[list[int]]:
         yield received
     finally:
         restore()
+
+
+def reason(error: Exception) -> str:
+    """What the system says, without the path."""
+    return error.strerror or type(error).__name__ if isinstance(error, OSError) else str(error)
 
 
 def refuse(error: Exception) -> int:

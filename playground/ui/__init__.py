@@ -42,4 +42,4 @@ def without_stubs() -> Iterator[None]:
 with without_stubs():
     import gradio  # noqa: F401
 
-    from . import html  # noqa: F401  (its classes are components too)
+    from . import html, intake  # noqa: F401  (their classes are components too)

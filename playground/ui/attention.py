@@ -16,6 +16,7 @@ from . import checks, heads
 from .components import edges, figure, measures, overview, thumbs
 from .heads import Seen, see
 from .html import Picture
+from .intake import said
 from .session import Session
 from .wiring import Look, Part, Wiring, explanation, layers
 
@@ -142,4 +143,4 @@ def build(wiring: Wiring, first: Run) -> Part:
 def picked(event: gr.EventData, session: Session, wiring: Wiring, *names: str) -> list[int]:
     """The layer or head that was clicked. Raises: NotANumber, OutOfRange"""
     counts = {name: count(wiring.runs.model(session.request.model)) for name, count in COUNTS.items()}
-    return [checks.index(name, getattr(event, name, None), counts[name]) for name in names]
+    return [checks.index(name, said(event, name), counts[name]) for name in names]

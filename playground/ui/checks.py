@@ -4,15 +4,24 @@ Gradio's own limits do not hold: sliders pass NaN, "private" events answer anybo
 """
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
-from playground.errors import NotAChoice, NotANumber, OutOfRange, PromptEmpty, TooManySwitches
+from playground.errors import (
+    NotAChoice,
+    NotANumber,
+    NotWhole,
+    OutOfRange,
+    PromptEmpty,
+    TooManySwitches,
+)
 from playground.gpt.ablation import Ablation, parse
 from playground.gpt.config import GPTConfig
 from playground.gpt.sampling import GREEDY, HIGHEST_TEMPERATURE, LOWEST_TOP_P, Sampling
 from playground.gpt.tokenizer import Tokenizer
 
 HIGHEST_SEED = 2**40
+HIGHEST_POSITION = 10**6  # no text is as long
 
 
 def text(value: Any, name: str = "prompt") -> str:
@@ -22,6 +31,19 @@ def text(value: Any, name: str = "prompt") -> str:
     if not isinstance(value, str):
         raise NotAChoice(name=name, value=value, choices="text")
     return value
+
+
+def typed(name: str, value: Any) -> str:
+    """What stands in a text box, which may be nothing. Raises: NotAChoice for what is no text"""
+    return "" if value is None or value == "" else text(value, name)
+
+
+def choice(name: str, value: Any, choices: Sequence[Any]) -> Any:
+    """One of the `choices`, of the same type too: True is not 1. Raises: NotAChoice"""
+    for each in choices:
+        if type(each) is type(value) and each == value:
+            return each
+    raise NotAChoice(name=name, value=value, choices=", ".join(map(str, choices)))
 
 
 def number(name: str, value: Any, low: float, high: float) -> float:
@@ -35,9 +57,9 @@ def number(name: str, value: Any, low: float, high: float) -> float:
 
 
 def whole(name: str, value: Any, low: int, high: int) -> int:
-    """As `number`, without a fraction."""
+    """As `number`, without a fraction. Raises: NotANumber, NotWhole, OutOfRange"""
     if number(name, value, low, high) != int(value):
-        raise NotANumber(name=name, value=value)
+        raise NotWhole(name=name, value=value)
     return int(value)
 
 

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from playground.errors import AssetDamaged
 from playground.figures.follow import PLOTLY_JS
 from playground.figures.style import BLUES, BLUES_DARK
 from playground.limits import Limits
@@ -206,7 +207,15 @@ def head(lang: str, fixed: bool, limits: Limits) -> str:
 
 def scripts() -> str:
     """All our scripts, one after the other."""
-    return "\n".join((ASSETS / "js" / f"{name}.js").read_text("utf-8") for name in SCRIPTS)
+    return "\n".join(asset(f"js/{name}.js") for name in SCRIPTS)
+
+
+def asset(name: str) -> str:
+    """The text of a file that came with the playground. Raises: AssetDamaged"""
+    try:
+        return (ASSETS / name).read_text("utf-8")
+    except (OSError, ValueError) as error:
+        raise AssetDamaged(file=name) from error
 
 
 def inline(value: Any) -> str:

@@ -135,4 +135,4 @@ def build(wiring: Wiring, _: Run) -> Part:
     wiring.show(TAB, draw_curve, curve, [layer])
     wiring.show(TAB, draw_share, share, [layer])
     wiring.show(TAB, draw_neurons, table, [layer])
-    return Part(tab, {})
+    return Part(tab, {}, reset=[layer])

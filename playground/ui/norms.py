@@ -12,12 +12,11 @@ from playground.runs import Run
 from playground.text import labels, say
 
 from . import norm_detail
-from .components import ASSETS, figure
+from .components import asset, figure
 from .html import Picture
 from .wiring import Look, Part, Wiring, explanation
 
 TAB = "norms"
-FORMULA = (ASSETS / "layer_norm.mathml").read_text("utf-8")
 
 
 def norm_name(norm: NormStatistics, lang: str, short: bool = False) -> str:
@@ -86,11 +85,11 @@ def build(wiring: Wiring, _: Run) -> Part:
             with gr.Column(scale=3, min_width=300):
                 one = figure("norm-by-token")
             with gr.Column(scale=2, min_width=220, elem_classes="help"):
-                gr.HTML(FORMULA, apply_default_css=False)
+                gr.HTML(asset("layer_norm.mathml"), apply_default_css=False)
                 explanation(wiring, "norms.help")
         norm_detail.build(wiring, TAB, which)
         stage = wiring.fitted(gr.Radio(list(STAGES), value=STAGES[0], elem_id="norm-stage"), stages)
         every = figure("norms-overview")
     wiring.show(TAB, draw_one, one, [which])
     wiring.show(TAB, draw_all, every, [stage])
-    return Part(tab, {})
+    return Part(tab, {}, reset=[which])

@@ -32,6 +32,7 @@ from .answers import Answers, shape
 from .components import alert, bars, guide, player, switches
 from .components import proofs as proof_badge
 from .html import Component
+from .intake import Page, said
 from .session import Choice, Session
 from .wiring import Part, Wiring
 
@@ -61,7 +62,7 @@ def build(models: Models, runs: Runs, model: str, lang: str) -> gr.Blocks:
     zero_gpu.register()
     answers = Answers(models, runs)
     first = answers.write(Request(model, PROMPT), Choice(), NEW_TOKENS)
-    with gr.Blocks(title="GPT Playground", analytics_enabled=False, delete_cache=FILES_KEPT) as page:
+    with Page(title="GPT Playground", analytics_enabled=False, delete_cache=FILES_KEPT) as page:
         session = gr.State(Session(first))
         with gr.Row(elem_id="header"):
             title = gr.HTML(elem_id="title", apply_default_css=False)
@@ -145,20 +146,20 @@ def wire_run(wiring: Wiring, answers: Answers, controls: Controls) -> None:
     session, how, on = wiring.session, controls.how, wiring.on
 
     def need(event: gr.EventData, session: Session, *how: Any) -> Any:
-        return answers.need(session, getattr(event, "text", None), getattr(event, "from", None), *how)
+        return answers.need(session, said(event, "text"), said(event, "from"), *how)
 
     def branch(event: gr.EventData, session: Session, *given: Any) -> Any:
-        wanted = [getattr(event, name, None) for name in ("text", "place", "instead")]
+        wanted = [said(event, name) for name in ("text", "place", "instead")]
         return answers.branch(session, *wanted, *given)
 
     def stages(event: gr.EventData, session: Session, *how: Any) -> Any:
-        return answers.stages(session, getattr(event, "at", None), *how)
+        return answers.stages(session, said(event, "at"), *how)
 
     def flip(event: gr.EventData, session: Session, *how: Any) -> Any:
-        return answers.flip(session, getattr(event, "off", None), *how)
+        return answers.flip(session, said(event, "off"), *how)
 
     def ask(event: gr.EventData, session: Session) -> Any:
-        return answers.ask(session, getattr(event, "text", None), getattr(event, "at", None))
+        return answers.ask(session, said(event, "text"), said(event, "at"))
 
     begin = [controls.run.click, controls.prompt.submit]
     on(begin, answers.run, [session, controls.prompt, controls.count, *how], [controls.player])
@@ -185,11 +186,12 @@ def wire_model(wiring: Wiring, answers: Answers, controls: Controls, parts: dict
         shown = answers.change_model(session, name, prompt, count, report, *how)
         model = answers.models.get(name)
         begun = openings(parts, answers.runs(session.request))
-        return [shown, shape(model, session.request.ablation), *wiring.dress(lang, model), *begun]
+        return [shown, shape(model, session.request.ablation), *wiring.dress(lang, model), *begun, *[0] * len(reset)]
 
+    reset = [control for part in parts.values() for control in part.reset]
     asked = [controls.model, controls.prompt, controls.count, *controls.how]
     begin = [control for control, _ in named(parts).values()]
-    outputs = [controls.player, controls.switches, *wiring.dressed, *begin]
+    outputs = [controls.player, controls.switches, *wiring.dressed, *begin, *reset]
     changed = wiring.on(
         [controls.model.input],
         change,

@@ -13,12 +13,15 @@ from playground.text import labels, say
 
 from . import proofs, view
 from .answers import Answers
-from .components import ASSETS, given, inline, scripts
+from .components import asset, given, inline, scripts
 from .html import Component, Figure, Picture
+from .http import digests
 from .session import Session
 from .take_home import check_size, file_name
 from .wiring import Wiring
 
+# The file runs its own scripts and asks nobody for anything.
+POLICY = "default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data: blob:; font-src data:"
 PLAYER = '<div class="transport" role="toolbar"></div><div class="strip" role="group"></div><div class="notices"></div>'
 BEGIN = """
 playground.begin(lang, true);
@@ -65,16 +68,19 @@ def page(
         for tab in dict.fromkeys(tab for tab, _, _ in drawn)
     )
     title = say(lang, "report.title", model=request.model, prompt=request.prompt)
+    code = f"""<script>{PLOTLY_JS.read_text("utf-8")}</script>
+<script>{scripts()}</script>
+<script>const lang = {inline(lang)}, known = {inline(known)}, parts = {inline(parts)};{BEGIN}</script>"""
     return f"""<!doctype html>
 <html lang="{"zh-CN" if lang == "zh" else "en"}">
-<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<head><meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{POLICY.format(hashes=" ".join(digests(code)))}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{html.escape(title)}</title><style>{style()}</style></head>
 <body class="report"><main><h1>{html.escape(title)}</h1><p class="note">{html.escape(facts(request, run, lang))}</p>
 <div id="proofs"><div class="proofs"></div></div>
 <div id="player">{PLAYER}</div><div id="bars"><div class="bars"></div></div>{sections}</main>
-<script>{PLOTLY_JS.read_text("utf-8")}</script>
-<script>{scripts()}</script>
-<script>const lang = {inline(lang)}, known = {inline(known)}, parts = {inline(parts)};{BEGIN}</script>
+{code}
 </body></html>
 """
 
@@ -96,5 +102,4 @@ def facts(request: Request, run: Run, lang: str) -> str:
 
 
 def style() -> str:
-    own = (ASSETS / "css" / "report.css").read_text("utf-8")
-    return (ASSETS / "css" / "page.css").read_text("utf-8") + own
+    return asset("css/page.css") + asset("css/report.css")

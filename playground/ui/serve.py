@@ -1,5 +1,6 @@
 """Serve the page: theme, scripts and style, and nothing that calls anybody else."""
 
+import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,8 +17,9 @@ from playground.limits import Limits, changed
 from playground.models import Models
 from playground.text import say
 
-from .components import ASSETS, head
+from .components import asset, head
 from .door import Door, health
+from .http import Guarded
 
 CHINESE = ("PingFang SC", "Microsoft YaHei", "Noto Sans CJK SC")
 SANS = (gr.themes.LocalFont("Source Sans Pro", weights=(400, 700)), *CHINESE, "system-ui", "sans-serif")
@@ -68,13 +70,15 @@ def queueing(limits: Limits) -> dict[str, Any]:
 def settings(lang: str | None, limits: Limits, found: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     """Everything `launch` needs but the address; the tests serve the page with the same.
 
-    `found` is what `/health` says besides that all is well.
+    `found` is what `/health` says besides that all is well. Raises: AssetDamaged
     """
     gr.set_static_paths([str(PLOTLY_JS)])
+    begun = head(lang or "en", lang is not None, limits)
+    around = [Middleware(Guarded, head=begun, space="SPACE_ID" in os.environ), Middleware(Door, limits=limits)]
     return {
         "theme": theme(),
-        "css_paths": [ASSETS / "css" / "page.css"],
-        "head": head(lang or "en", lang is not None, limits),
+        "css": asset("css/page.css"),
+        "head": begun,
         "ssr_mode": False,
         "run_history": False,
         "footer_links": ["api"],
@@ -83,7 +87,7 @@ def settings(lang: str | None, limits: Limits, found: Callable[[], dict[str, Any
         "state_session_capacity": 2 * limits.visitors,  # those inside, and who may come back after losing the network
         "show_error": True,
         "max_file_size": 1,  # no part of the page takes a file; Gradio's door for them is always there
-        "app_kwargs": {"routes": [health(found)], "middleware": [Middleware(Door, limits=limits)]},
+        "app_kwargs": {"routes": [health(found)], "middleware": around},
     }
 
 
@@ -98,13 +102,14 @@ class Place:
 
 
 def serve(page: gr.Blocks, place: Place, lang: str | None, limits: Limits, models: Models) -> None:
-    """Serve until interrupted, and say where. Raises: PortTaken"""
+    """Serve until interrupted, and say where. Raises: PortTaken, AssetDamaged"""
     torch.set_num_threads(limits.threads)
+    how = settings(lang, limits, lambda: found(models))
     page.queue(**queueing(limits))
     try:
         _, url, shared = page.launch(
             server_name=place.host, server_port=place.port, share=place.share, root_path=place.root_path, quiet=True,
-            prevent_thread_lock=True, **settings(lang, limits, lambda: found(models)),
+            prevent_thread_lock=True, **how,
         )  # fmt: skip
     except OSError as error:  # Gradio's only word for it
         raise PortTaken(port=str(place.port or "7860-7959")) from error

@@ -16,6 +16,7 @@ from playground.text import labels, say
 from . import checks
 from .components import figure, sweep_control
 from .html import Picture
+from .intake import said
 from .session import Session
 from .wiring import Look, Wiring
 
@@ -121,7 +122,7 @@ def build(wiring: Wiring, tab: str) -> None:
     wiring.show(tab, draw_sweep, picture, [kept, how])
 
     def begin(event: gr.EventData, session: Session, kept: Sequence[Swept]) -> Iterator[list[Any]]:
-        yield from measure(wiring, session, getattr(event, "at", None), kept)
+        yield from measure(wiring, session, said(event, "at"), kept)
 
     def stop(session: Session) -> list[Any]:
         session.work = None

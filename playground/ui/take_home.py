@@ -2,7 +2,8 @@
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -11,12 +12,13 @@ from uuid import uuid4
 import gradio as gr
 import numpy as np
 
-from playground.errors import FileTooLarge, NotAChoice
+from playground.errors import FileTooLarge, FileUnwritable, NotAChoice
 from playground.limits import Limits
 from playground.models import megabytes
 from playground.runs import Request, Run
 
 from .components import take_home
+from .intake import said
 from .session import Session
 from .wiring import Look, Wiring
 
@@ -85,6 +87,15 @@ def write_npz(folder: Path, request: Request, run: Run) -> Path:
     return path
 
 
+@contextmanager
+def room() -> Iterator[None]:
+    """Raises: FileUnwritable when what is written inside finds none"""
+    try:
+        yield
+    except OSError as error:
+        raise FileUnwritable() from error
+
+
 def build(wiring: Wiring, own: str) -> tuple[Any, Any]:
     """The buttons at the side, and the file that they make."""
     with wiring.worded(gr.Accordion(open=False, elem_id="take-home-section"), "take_home.section"):
@@ -102,18 +113,19 @@ def wire(wiring: Wiring, control: Any, file: Any, report: Callable[..., Path]) -
     """A file made when asked for; the browser fetches it as soon as it is there."""
 
     def make(event: gr.EventData, session: Session, lang: str, *values: Any) -> str:
-        what = getattr(event, "what", None)
+        what = said(event, "what")
         if what not in ("npz", "report"):
             raise NotAChoice(name="what", value=what, choices="npz, report")
         # In Gradio's own folder, where it serves the file as it stands and deletes it after a while (`delete_cache`);
         # of a file elsewhere it would keep a copy, and ours would stay for ever.
         folder = Path(file.GRADIO_CACHE) / uuid4().hex
-        folder.mkdir(parents=True)
-        if what == "npz":
-            run = wiring.runs(session.request)
-            check_size(run.trace.n_bytes(), wiring.runs.limits)
-            return str(write_npz(folder, session.request, run))
-        return str(report(folder, session, lang, *values))
+        with room():
+            folder.mkdir(parents=True)
+            if what == "npz":
+                run = wiring.runs(session.request)
+                check_size(run.trace.n_bytes(), wiring.runs.limits)
+                return str(write_npz(folder, session.request, run))
+            return str(report(folder, session, lang, *values))
 
     made = wiring.on([control.wanted], make, [wiring.session, wiring.lang, *wiring.controls], [file])
     made.then(None, [file], None, js="(file) => { if (file) playground.say('file', file); return []; }")

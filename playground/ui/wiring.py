@@ -11,12 +11,14 @@ from uuid import uuid4
 import gradio as gr
 
 from playground import log
-from playground.errors import PlaygroundError
+from playground.errors import PlaygroundError, Unforeseen
 from playground.models import Model
 from playground.runs import Request, Run, Runs
 from playground.text import LANGUAGES, labels, say, say_error
 
+from . import checks
 from .html import Component, Pair
+from .intake import Refused, said
 from .session import Session
 
 
@@ -73,6 +75,7 @@ class Part:
     tab: gr.Tab
     restored: dict[str, tuple[Any, Callable[[Model], int]]]
     opening: Callable[[Run], Sequence[int]] = lambda _: ()
+    reset: Sequence[Any] = ()  # further controls that another model sets to 0: it may have fewer layers
 
 
 class Wiring:
@@ -156,13 +159,14 @@ class Wiring:
         names = {lang: [say(lang, "beside.this_run"), self.comparison.name(compared, lang)] for lang in LANGUAGES}
         return Pair(here, shown.draw(look.other, *values), names)
 
-    def drawing(self, together: Sequence[Shown]) -> Callable[..., list[Any]]:
-        """What draws these pictures from the values of all their controls."""
+    def drawing(self, tab: str, together: Sequence[Shown]) -> Callable[..., list[Any]]:
+        """What draws these pictures of a tab from the values of all their controls."""
 
         def draw(session: Session, lang: str, compared: Any, *values: Any) -> list[Any]:
             look = self.look(session, lang, compared)
             return [self.drawn(shown, look, compared, own) for shown, own in with_values(together, values)]
 
+        draw.__name__ = f"draw_{tab}"  # as Gradio lists it
         return draw
 
     def connect(self, see: Callable[[str], Any]) -> None:
@@ -176,7 +180,7 @@ class Wiring:
         for tab, together in self.in_sight.items():
             controls = [control for shown in together for control in shown.controls]
             own = dict.fromkeys(control for shown in together if shown.tab for control in shown.controls)
-            self.on([see(tab), *(control.change for control in own)], self.drawing(together),
+            self.on([see(tab), *(control.change for control in own)], self.drawing(tab, together),
                     [self.session, self.lang, chosen, *controls], [shown.component for shown in together],
                     asked=False, trigger_mode="always_last")  # fmt: skip
 
@@ -195,9 +199,7 @@ class Wiring:
         """One picture at the position that its event asks for; of the newest text, should it change meanwhile."""
 
         def redraw(event: gr.EventData, session: Session, lang: str, compared: Any, *values: Any) -> Any:
-            at = getattr(event, "at", None)
-            if not isinstance(at, int):
-                return gr.skip()
+            at = checks.whole("position", said(event, "at"), 0, checks.HIGHEST_POSITION)
             while True:
                 request = session.request
                 drawn = self.drawn(shown, self.look(session, lang, compared, at), compared, values)
@@ -214,7 +216,7 @@ class Wiring:
                 control.constructor_args[name] = value  # of which Gradio makes each visitor's copy, after gr.skip() too
         together = [shown for shown in self._shown if shown.tab == tab]
         values = [control.value for shown in together for control in shown.controls]
-        drawn = self.drawing(together)(session, lang, self.comparison.chosen.value, *values)
+        drawn = self.drawing(tab, together)(session, lang, self.comparison.chosen.value, *values)
         for shown, picture in zip(together, drawn, strict=True):
             shown.component.value = shown.component.postprocess(picture)
 
@@ -268,16 +270,20 @@ def guarded(fn: Callable[..., Any], n_outputs: int, asked: bool) -> Callable[...
     def call(*values: Any) -> list[Any]:
         try:
             with telling(values):
-                return answer(fn(*values))
+                return answer(fn(*accepted(values)))
         except PlaygroundError as error:
             return refusal(error)
+        except Exception as error:
+            return refusal(noted(error))
 
     def call_often(*values: Any) -> Iterator[list[Any]]:
         try:
             with telling(values):
-                yield from map(answer, fn(*values))
+                yield from map(answer, fn(*accepted(values)))
         except PlaygroundError as error:
             yield refusal(error)
+        except Exception as error:
+            yield refusal(noted(error))
 
     guard: Any = call_often if inspect.isgeneratorfunction(fn) else call
     # Gradio reads the signature to pass the event, the visitor's request and the progress bar.
@@ -296,6 +302,20 @@ def told(event: str, values: Sequence[Any]) -> Iterator[None]:
             yield
         finally:  # by now it may be another model
             line["model"] = session.request.model if session else None
+
+
+def accepted(values: Sequence[Any]) -> Sequence[Any]:
+    """The values as they were taken in. Raises: InputError, the first for which it refused one"""
+    for value in values:
+        if isinstance(value, Refused):
+            raise value.error
+    return values
+
+
+def noted(error: Exception) -> Unforeseen:
+    """A fault of ours goes to the log: where it happened, without its message, which may quote a visitor."""
+    log.fault(error)
+    return Unforeseen()
 
 
 def explanation(wiring: Wiring, key: str) -> None:

@@ -68,6 +68,7 @@ def content(visitor: Visitor) -> None:
     """Nobody else was asked, and nothing went wrong unseen."""
     assert not visitor.foreign, visitor.foreign
     assert not visitor.errors, visitor.errors
+    assert not serving.server().faults.said
 
 
 @pytest.fixture

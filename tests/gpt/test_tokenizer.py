@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import playground.gpt.tokenizer as module
-from playground.errors import FileIncomplete, UnknownToken, VocabularyUnsupported
+from playground.errors import AssetDamaged, UnknownToken, VocabularyUnsupported
 from playground.gpt.tokenizer import Tokenizer, tokenizer, tokenizer_for
 
 GPT2 = tokenizer("gpt2")
@@ -42,7 +42,7 @@ def test_O_TOK_01_a_changed_rank_file_is_refused(monkeypatch, tmp_path):
     assert hashlib.sha256(raw).hexdigest() == module.SHA256["storyteller.tiktoken"]
     (tmp_path / "storyteller.tiktoken").write_bytes(raw[:-1])
     monkeypatch.setattr(module, "VOCAB", tmp_path)
-    with pytest.raises(FileIncomplete):
+    with pytest.raises(AssetDamaged):
         module._ranks.__wrapped__("storyteller.tiktoken")
 
 

@@ -80,18 +80,11 @@ class Caller:
     def read(self, model: str, prompt: Any, **controls: Any) -> dict[str, Any]:
         """Choose a model and let it read a prompt, with nothing written."""
         self.controls |= {"model": model, "prompt": prompt, "new-tokens": 0, **controls}
-        return self.ask("change")
+        return self.ask("change" if self.shown.get("player", {}).get("query", {}).get("model") != model else "run")
 
     def look(self, tab: str) -> dict[str, Any]:
         """Open a tab and see its pictures."""
-        (chosen,) = (
-            part["id"]
-            for part in config()["components"]
-            if part["props"].get("elem_id") == f"tab-{tab.replace('_', '-')}"
-        )
-        (name,) = (each["api_name"] for each in config()["dependencies"] if each["targets"] == [[chosen, "select"]])
-        self.ask(name)
-        return self.ask("draw")
+        return self.ask(f"draw_{tab}")
 
 
 def is_update(value: Any) -> bool:

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import fixture
-from playground.errors import InputError, NotANumber, OutOfRange, PromptEmpty, UnknownToken
+from playground.errors import InputError, NotANumber, NotWhole, OutOfRange, PromptEmpty, UnknownToken
 from playground.gpt.sampling import Sampling, stages
 from playground.models import Models
 from playground.runs import Request, Runs
@@ -114,7 +114,7 @@ def test_an_answer_for_a_text_that_is_gone_changes_nothing(answers, session):
 
 @pytest.mark.parametrize(
     ("place", "instead", "error"),
-    [(10, 17, OutOfRange), (-1, 17, OutOfRange), (1.5, 17, NotANumber), (None, 17, NotANumber), (3, -1, UnknownToken),
+    [(10, 17, OutOfRange), (-1, 17, OutOfRange), (1.5, 17, NotWhole), (None, 17, NotANumber), (3, -1, UnknownToken),
      (3, 50257, UnknownToken), (3, 10**400, UnknownToken), (3, "", PromptEmpty), (3, None, PromptEmpty),
      (3, ["a"], InputError), (3, True, InputError)],
 )  # fmt: skip

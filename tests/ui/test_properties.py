@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import fixture
 from figures.page import received
+from playground import limits
 from playground.analysis import top_tokens
 from playground.errors import PlaygroundError, PromptEmpty
 from playground.gpt.tokenizer import repair, tokenizer
@@ -173,7 +174,7 @@ def test_every_address_is_restored_or_refused(answers, query):
         sentence(refused)
         return
     assert 0 <= at < shown["start"] + len(shown["labels"])
-    assert len(request.made) <= view.MAX_NEW_TOKENS
+    assert len(request.made) <= limits.DEFAULTS.new_tokens
     again = {name: str(value) for name, value in shown["query"].items() if value is not None}
     assert answers.restore(again, start)[0] == request
 
@@ -221,14 +222,14 @@ def test_every_payload_gets_json_or_one_sentence(answers, endpoint, payload):
     values = DEFAULTS | payload
     asked = [values.get(name) for name in ("prompt", "model", "off", *TAKES[endpoint])]
     try:
-        answer = sent(refusing(getattr(Endpoints(answers), endpoint))(*asked))
+        answer = sent(refusing(getattr(Endpoints(answers), endpoint), answers.models.names)(*asked))
     except gr.Error as refused:
         one_sentence(refused.message)
         return
     if endpoint == "attention":
         assert all(math.isclose(sum(w for w in row if w is not None), 1, abs_tol=1e-5) for row in answer["weights"])
     if endpoint == "generate":
-        assert 1 <= len(answer["tokens"]) <= view.MAX_NEW_TOKENS
+        assert 1 <= len(answer["tokens"]) <= limits.DEFAULTS.new_tokens
         assert all(0 <= token["probability"] <= 1 for token in answer["tokens"])
     if endpoint == "ablate":
         assert answer["kl_nats"] >= 0
