@@ -17,10 +17,9 @@ import serving
 from e2e.visitor import TABS, run
 
 PROMPT = (
-    '<img src=x onerror="window.__pwn=1"></script><script>window.__pwn=1</script> <a href="javascript:window.__pwn=1">x'
-    "</a><br> ${window.__pwn=1} {{1+1}} %{z} &amp; <b>b</b> $x^2$ ![](http://evil.example/x.png) # h1 **b**\n=1+1"
+    '<img src=x onerror="window.__pwn=1"><script>window.__pwn=1</script><a href="javascript:x">x</a><br>${window.__pwn=1}'
+    "{{1}}%{z}&amp;<b>b</b>$x$![](http://evil.example/x)\n# h1\n=1"
 )
-SHORT = '"><svg onload=window.__pwn=1>'
 # Of every figure: each text in it, in the data and the layout that plotly holds.
 TEXTS = """() => {
   const found = [];
@@ -59,7 +58,7 @@ def texts_are_literal(page):
 
 
 def test_a_hostile_prompt_is_text_in_every_tab_and_in_what_is_taken_home(visit, tmp_path):
-    hostile = visit("en", {"prompt": PROMPT, "beside": "prompt", "beside_prompt": SHORT, "tab": SHORT})
+    hostile = visit("en", {"prompt": PROMPT, "tab": "<svg onload=window.__pwn=1>"})
     page = hostile.page
     read = run(PROMPT)
     expect(hostile.chips).to_have_count(len(read.labels))

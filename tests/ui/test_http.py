@@ -8,6 +8,7 @@ import pytest
 from starlette.exceptions import HTTPException
 
 import serving
+from playground.ui.components import ASSETS
 from playground.ui.http import Guarded, counted, digests
 
 ALLOWED = {  # and nothing else; scripts besides by their digests
@@ -77,6 +78,13 @@ def test_every_answer_is_what_it_says_and_tells_nobody_where_it_was_asked(path):
 def test_what_is_no_page_may_do_nothing_when_it_is_opened():
     answer = httpx.get(f"{serving.server().url}/gradio_api/info", trust_env=False)
     assert policy(answer) == {"default-src": ["'none'"], "sandbox": []}
+
+
+@pytest.mark.parametrize("script", sorted((ASSETS / "js").iterdir()), ids=lambda path: path.name)
+def test_no_script_of_ours_makes_markup_or_code_of_a_text(script):
+    """All of them write by textContent and attributes."""
+    makers = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|DOMParser|srcdoc|setHTML"
+    assert re.findall(makers, script.read_text("utf-8")) == []
 
 
 def test_a_digest_is_the_one_that_browsers_compute():
