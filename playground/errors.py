@@ -4,7 +4,8 @@ PlaygroundError
 ├── InputError            something a visitor can change
 │   ├── PromptEmpty, PromptTooLong, ContextFull, MemoryLimit
 │   ├── OutOfRange, NotAChoice, NotANumber, UnknownSwitch, UnknownEdge, UnknownToken, TooManySwitches
-│   └── CacheUnusable, NothingToSee, NotFinite, AttributionWithoutResiduals
+│   ├── CacheUnusable, NothingToSee, NotFinite, AttributionWithoutResiduals
+│   └── CharacterUnknown, NothingToFill, TextTooLong
 ├── PortTaken             somebody else serves at that port
 └── ModelError            something about a model's files or where they come from
     ├── FolderMissing, ModelMissing, ModelOffline, ModelTooLarge, DownloadFailed
@@ -66,6 +67,15 @@ class UnknownEdge(InputError): ...
 
 
 class UnknownToken(InputError): ...
+
+
+class CharacterUnknown(InputError): ...
+
+
+class NothingToFill(InputError): ...
+
+
+class TextTooLong(InputError): ...
 
 
 class CacheUnusable(InputError): ...

@@ -1,0 +1,1 @@
+"""The lessons: pure computation, one file for each idea."""
