@@ -1,7 +1,9 @@
 """GPT and BERT: the same network under two masks and two losses.
 
 GPT predicts each token from those before it; BERT hides some tokens and predicts them from both sides. Our small BERT
-is a GPTModel whose attention has no causal mask and whose vocabulary has one word more, [MASK].
+is a GPTModel whose attention has no causal mask and whose vocabulary has one word more, [MASK]. It grew out of a GPT and kept
+one habit: it answers for a token at the place before it, where a GPT predicts it; BERT answers at the blank itself. So
+every text is read after the token that ends texts, and row t of the logits is about token t of the text.
 
 Axes as in playground.gpt.trace.
 """
@@ -23,8 +25,10 @@ from playground.gpt.model import GPTModel
 from playground.gpt.tokenizer import Tokenizer, tokenizer
 
 MASK = PRESETS["storyteller"].vocab_size  # one id more than storyteller knows
+START = PRESETS["storyteller"].end_of_text or 0  # read before every text, by both models
 BLANK = "[MASK]"  # as people write it; "___" says the same
 CONFIG = replace(PRESETS["storyteller"], vocab_size=MASK + 1, context_length=128, n_layers=4)
+LONGEST = CONFIG.context_length - 1  # START takes a place
 FOLDER = Path(__file__).parents[2] / "assets" / "lessons" / "masked"
 BOTH_SIDES = Ablation(causal_mask=True)  # our attention without the mask
 
@@ -65,8 +69,8 @@ def with_blanks(text: str, words: Tokenizer) -> list[int]:
         ids += [MASK, *words.encode(part if last else part.rstrip(" "))]
     if not ids:
         raise PromptEmpty()
-    if len(ids) > CONFIG.context_length:
-        raise TextTooLong(tokens=len(ids), limit=CONFIG.context_length)
+    if len(ids) > LONGEST:
+        raise TextTooLong(tokens=len(ids), limit=LONGEST)
     return ids
 
 
@@ -79,14 +83,18 @@ def fill(masked: GPTModel, gpt: GPTModel, ids: Sequence[int], count: int = 8) ->
     blanks = [i for i, token in enumerate(ids) if token == MASK]
     if not blanks:
         raise NothingToFill()
-    probabilities = masked(torch.tensor([ids]), BOTH_SIDES)[0, :, :MASK].softmax(-1)  # (T, V): never MASK itself
+    probabilities = _both_sides(masked, torch.tensor([ids]))[0].softmax(-1)  # (T, V)
     left, filled = list(ids), []
-    start = [gpt.config.end_of_text or 0]  # what a text begins after, so that a blank may come first
     for at in blanks:
-        from_left = gpt(torch.tensor([start + left[:at]]))[0, -1].softmax(-1)  # (V,)
+        from_left = gpt(torch.tensor([[START, *left[:at]]]))[0, -1].softmax(-1)  # (V,)
         filled.append(Filled(at, _best(probabilities[at], count), _best(from_left, count)))
         left[at] = int(probabilities[at].argmax())
     return filled
+
+
+def _both_sides(masked: GPTModel, rows: Tensor) -> Tensor:
+    """Scores for every token of each row, seen from both sides; never for MASK itself. Shapes: (B, T) -> (B, T, V)"""
+    return masked(F.pad(rows, (1, 0), value=START), BOTH_SIDES)[:, :-1, :MASK]
 
 
 def _best(probabilities: Tensor, count: int) -> tuple[Candidate, ...]:
@@ -101,8 +109,7 @@ def next_token_losses(gpt: GPTModel, ids: Sequence[int]) -> Tensor:
     Shapes: (T,)
     Units: nats
     """
-    start = gpt.config.end_of_text or 0
-    logits = gpt(torch.tensor([[start, *ids[:-1]]]))[0]  # (T, V)
+    logits = gpt(torch.tensor([[START, *ids[:-1]]]))[0]  # (T, V)
     return F.cross_entropy(logits, torch.tensor(ids), reduction="none")
 
 
@@ -120,14 +127,14 @@ def masked_losses(masked: GPTModel, ids: Sequence[int], hidden: Sequence[int] | 
     T, tokens = len(ids), torch.tensor(ids)
     if hidden is None:
         rows = tokens.repeat(T, 1).fill_diagonal_(MASK)  # (T, T): row t hides token t
-        logits = masked(rows, BOTH_SIDES)[range(T), range(T), :MASK]  # (T, V)
+        logits = _both_sides(masked, rows)[range(T), range(T)]  # (T, V)
         return F.cross_entropy(logits, tokens, reduction="none")
     for position in hidden:
         if not 0 <= position < T:
             raise OutOfRange(name="position", value=position, low=0, high=T - 1)
     chosen = torch.zeros(T, dtype=torch.bool)
     chosen[list(hidden)] = True
-    logits = masked(tokens.masked_fill(chosen, MASK)[None], BOTH_SIDES)[0, :, :MASK]
+    logits = _both_sides(masked, tokens.masked_fill(chosen, MASK)[None])[0]
     losses = F.cross_entropy(logits, tokens, reduction="none")
     return losses.masked_fill(~chosen, torch.nan)
 
