@@ -1,9 +1,8 @@
 """Lesson 1 on the page: LayerNorm of one vector, and LayerNorm beside BatchNorm."""
 
-from torch import Tensor
 
 from playground.figures.lessons.charts import ChartWords, Series, bars
-from playground.figures.style import ACCENT, FEED_FORWARD, NORM, RESIDUAL
+from playground.figures.style import ACCENT, BLUES, FEED_FORWARD, GREENS, NORM, RESIDUAL
 from playground.gpt import model
 from playground.lessons import layer_norm as lesson
 from playground.text import say
@@ -11,7 +10,7 @@ from playground.ui.html import Picture
 
 from .view import Question, Shown, View
 
-VECTOR = lesson.LESSON.experiments[0]
+VECTOR, BATCH = lesson.LESSON.experiments
 
 
 def draw_vector(found: lesson.Vector, lang: str) -> Shown:
@@ -40,10 +39,6 @@ def draw_vector(found: lesson.Vector, lang: str) -> Shown:
     return Shown({"vector": Picture(drawn, [note])}, [double(found), divisor(found), flat(found)])
 
 
-def largest(x: Tensor) -> str:
-    return f"{x.abs().max():.4g}"
-
-
 def double(found: lesson.Vector) -> Question:
     shown, doubled = found.shown.normalised.abs().max(), found.doubled.normalised.abs().max()
     right = "nearly" if doubled <= 1.01 * shown else "between" if doubled <= 1.99 * shown else "twice"
@@ -65,11 +60,60 @@ def flat(found: lesson.Vector) -> Question:
     return Question("q_flat", ("ones", "zeros", "undefined"), right, values)
 
 
+def draw_batch(found: lesson.Batch, lang: str) -> Shown:
+    def word(name: str, **values: object) -> str:
+        return say(lang, f"lesson_batch.{name}", **values)
+
+    series = (
+        ("layer_alone", found.layer_alone, GREENS[2]),
+        ("layer", found.layer, NORM),
+        ("batch_alone", found.batch_alone, BLUES[2]),
+        ("batch", found.batch, ACCENT),
+    )
+    token = found.labels[-1]
+    drawn = bars(
+        [str(feature) for feature in found.features.tolist()],
+        [Series(word(name), values.numpy(), colour) for name, values, colour in series],
+        ChartWords(word("picture", token=token), word("feature"), word("value")),
+    )
+    numbers = {"layer": size(found.layer_moved), "batch": size(found.batch_moved)}
+    note = word("note", yours=found.lengths[0], **numbers)
+    return Shown({"batch": Picture(drawn, [note])}, [moves(found), one_word(found), padded(found)])
+
+
+def size(difference: float) -> str:
+    return "0" if difference == 0 else f"{difference:.3g}"
+
+
+def moves(found: lesson.Batch) -> Question:
+    layer, batch = (difference > 1e-5 for difference in found.others)
+    right = {(True, True): "both", (True, False): "layer", (False, True): "batch"}.get((layer, batch), "neither")
+    values = {"layer": size(found.others[0]), "batch": size(found.others[1])}
+    return Question("q_moves", ("layer", "batch", "both", "neither"), right, values)
+
+
+def one_word(found: lesson.Batch) -> Question:
+    most = float(found.one_word.abs().max())
+    values = {"token": found.labels[0], "most": size(most)}
+    return Question("q_word", ("zeros", "layer", "unchanged"), "zeros" if most < 1e-3 else "layer", values)
+
+
+def padded(found: lesson.Batch) -> Question:
+    values = {"moved": size(found.padding_moved), "yours": str(found.lengths[0]), "theirs": str(found.lengths[1])}
+    return Question("q_padding", ("yes", "no"), "yes" if found.padding_moved > 1e-5 else "no", values)
+
+
 VIEWS = (
     View(
         VECTOR,
         draw_vector,
         "layer_norm",
         ((lesson.layer_norm, ("mean", "variance", "normalised")), (model.normalise, ()), (model.LayerNorm.forward, ())),
+    ),
+    View(
+        BATCH,
+        draw_batch,
+        "batch_norm",
+        ((lesson.batch_norm, ("seen", "(mean, variance)")), (model.normalise, ("centred", "variance"))),
     ),
 )

@@ -21,7 +21,7 @@ class Question:
     name: str
     choices: tuple[str, ...]
     right: str  # one of the choices: as just computed, never a constant
-    values: Mapping[str, str] = field(default_factory=dict)  # the numbers in the explanation
+    values: Mapping[str, str] = field(default_factory=dict)  # the numbers in the question and in the explanation
     why: str = "why"
 
 
@@ -48,15 +48,18 @@ class View:
 
 def question_words(lang: str, experiment: str, question: Question) -> dict[str, Any]:
     """A question as the page receives it."""
-    file, name = f"lesson_{experiment}", question.name
+    name = question.name
     choices = [
-        [choice, say(lang, f"lesson.{choice}") if choice in COMMON else say(lang, f"{file}.{name}_{choice}")]
+        [
+            choice,
+            say(lang, f"lesson.{choice}") if choice in COMMON else say(lang, f"lesson_{experiment}.{name}_{choice}"),
+        ]
         for choice in question.choices
     ]
     return {
         "name": name,
-        "asks": say(lang, f"{file}.{name}"),
+        "asks": say(lang, f"lesson_{experiment}.{name}", **question.values),
         "choices": choices,
         "right": question.right,
-        "why": say(lang, f"{file}.{name}_{question.why}", **question.values),
+        "why": say(lang, f"lesson_{experiment}.{name}_{question.why}", **question.values),
     }
