@@ -28,6 +28,7 @@ SENT_WHOLE = {
     "feed_forward": "neurons",
     "figure": "figure",
     "guide": "guide",
+    "lessons": "lessons",
     "measures": "measures",
     "overview": "overview",
     "player": "player",
@@ -145,7 +146,7 @@ def used_in_python() -> set[str]:
     patterns = [
         "".join(any_part if part is None else re.escape(part) for part in wildcard(node))
         for _, node in parsed()
-        if isinstance(node, ast.JoinedStr) and re.match(r"[a-z_]+\.", str(wildcard(node)[0]))
+        if isinstance(node, ast.JoinedStr) and re.match(r"[a-z_]+\.|lesson_", str(wildcard(node)[0]))
     ]
     found = {key for key in ENTRIES if key in words}
     return found | {key for pattern in patterns for key in ENTRIES if re.fullmatch(pattern, key)}

@@ -7,6 +7,7 @@ from typing import Any
 
 from playground.figures.follow import PLOTLY_JS
 from playground.figures.style import BLUES, BLUES_DARK
+from playground.lessons import LESSONS
 from playground.text import LANGUAGES, under
 
 from . import source, view
@@ -14,9 +15,9 @@ from .html import Component, Figure
 
 ASSETS = Path(__file__).parents[2] / "assets"
 SCRIPTS = (
-    *("playground", "heat", "player", "bars", "switches", "thumbs", "overview", "measures", "edges", "figure"),
+    *("playground", "code", "heat", "player", "bars", "switches", "thumbs", "overview", "measures", "edges", "figure"),
     *("sweep", "alert", "identity", "proofs", "neurons", "architecture", "beside", "twice", "save", "take_home"),
-    "guide",
+    *("guide", "lesson_controls", "lesson_questions", "lessons"),
 )
 SENTENCES = {  # script -> the file of texts that it shows
     "player": "player",
@@ -36,9 +37,10 @@ SENTENCES = {  # script -> the file of texts that it shows
     "take_home": "take_home",
     "alert": "alert",
     "guide": "guide",
+    "lessons": "lessons",
 }
 # Never shown twice, side by side.
-ALONE = ("alert", "player", "bars", "switches", "proofs", "sweep", "beside", "take_home", "guide")
+ALONE = ("alert", "player", "bars", "switches", "proofs", "sweep", "beside", "take_home", "guide", "lessons")
 
 
 def component(
@@ -66,6 +68,9 @@ def given() -> dict[str, dict[str, Any]]:
     }
     known["player"] = {"words": view.stop_words()}
     known["architecture"]["sources"] = source.excerpts()
+    known["lessons"]["table"] = [
+        {"name": lesson.name, "parts": [part.name for part in lesson.experiments]} for lesson in LESSONS
+    ]
     for script in ("thumbs", "overview"):
         known[script] |= {"light": BLUES, "dark": BLUES_DARK}
     return known
@@ -163,6 +168,11 @@ def neurons() -> Any:
 def guide() -> Any:
     """The header's projector button and the tour of a first visit."""
     return component("guide", (), '<div class="guide"></div>', elem_id="guide")
+
+
+def lessons() -> Any:
+    """All lessons. Events `ask`: this experiment with these values, please; `begin` and `stop` one that trains."""
+    return component("lessons", ("ask", "begin", "stop"), '<div class="lessons"></div>', elem_id="lessons")
 
 
 def architecture() -> Any:

@@ -17,7 +17,7 @@ from .html import Picture
 from .wiring import Look, Part, Wiring, explanation
 
 TAB = "norms"
-FORMULA = (ASSETS / "layer_norm.mathml").read_text("utf-8")
+FORMULA = (ASSETS / "formulas" / "layer_norm.mathml").read_text("utf-8")
 
 
 def norm_name(norm: NormStatistics, lang: str, short: bool = False) -> str:

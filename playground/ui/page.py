@@ -30,12 +30,13 @@ from .answers import Answers, shape
 from .components import alert, bars, guide, player, switches
 from .components import proofs as proof_badge
 from .html import Component
+from .lessons import tab as lessons
 from .session import Choice, Session
 from .wiring import Part, Wiring
 
 PROMPT = "Once upon a time, there was a little fox"
 NEW_TOKENS = 20
-TABS = (attention, generation, norms, feed_forward, residual, lens, model_tab)
+TABS = (attention, generation, norms, feed_forward, residual, lens, model_tab, lessons)
 PROGRESS = gr.Progress()
 FILES_KEPT = (600, 1800)  # seconds: how often to look for files that visitors took, and how old they may be
 

@@ -59,7 +59,7 @@ def settings(lang: str | None) -> dict[str, Any]:
     gr.set_static_paths([str(PLOTLY_JS)])
     return {
         "theme": theme(),
-        "css_paths": [ASSETS / "css" / "page.css"],
+        "css_paths": [ASSETS / "css" / "page.css", ASSETS / "css" / "lessons.css"],
         "head": head(lang or "en", lang is not None),
         "ssr_mode": False,
         "run_history": False,
