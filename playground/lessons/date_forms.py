@@ -4,6 +4,7 @@ Every form has one reading: with slashes the day is named only where it cannot b
 as in German.
 """
 
+import random
 from collections.abc import Callable, Iterator
 from datetime import date, timedelta
 
@@ -59,3 +60,13 @@ def written(day: date) -> dict[str, str]:
     """The day in every form that can only mean this day, by the form's name."""
     texts = {name: form(day) for name, form in FORMS.items()}
     return {name: text for name, text in texts.items() if text is not None}
+
+
+def lines(count: int, seed: int, held_out: bool = False) -> str:
+    """A text for models that train while one watches: lines such as `3rd of May 2021 = 2021-05-03`, in ASCII."""
+    rng, chosen, made = random.Random(seed), list(days(held_out)), []
+    for _ in range(count):
+        day = rng.choice(chosen)
+        text = rng.choice([text for name, text in written(day).items() if name != "chinese"])
+        made.append(f"{text} = {day.isoformat()}\n")
+    return "".join(made)

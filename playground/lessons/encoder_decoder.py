@@ -8,10 +8,12 @@ and LayerNorm are those of playground.gpt.model; only the cross-attention is new
 Axes as in playground.gpt.trace, with S for the characters read and T for those written.
 """
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -21,6 +23,8 @@ from playground.gpt import packed
 from playground.gpt.ablation import NOTHING_OFF, Ablation
 from playground.gpt.config import GPTConfig
 from playground.gpt.model import FeedForward, LayerNorm, MultiHeadAttention, TransformerBlock
+
+from .lesson import Choice, Experiment, Lesson, Number, Text
 
 ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789 ,./-年月日"
 NUMBER = {character: i for i, character in enumerate(ALPHABET)}
@@ -131,7 +135,7 @@ class Wrote:
 
 
 @cache
-def bundled() -> EncoderDecoder:
+def translator() -> EncoderDecoder:
     """Our trained model. Raises: ModelError"""
     return packed.load(EncoderDecoder(), FOLDER / "model.safetensors")
 
@@ -186,3 +190,67 @@ def translate(model: EncoderDecoder, texts: Sequence[str]) -> list[str]:
         for i, row in zip(which, target[:, 1:].tolist(), strict=True):
             answers[i] = "".join(ALPHABET[j] for j in row)
     return answers
+
+
+# The experiment.
+
+NO_DAY = "31 February 2021"
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """A text read and rewritten up to a step, one layer and head looked at. Rows not written yet are NaN."""
+
+    text: str
+    written: str  # all ten characters
+    step: int  # characters written so far, from 1
+    probabilities: Tensor  # (V - 1,) of the character at that step
+    encoder: Tensor  # (S, S)
+    own: Tensor  # (10, 10), columns: START, then the characters written
+    cross: Tensor  # (10, S)
+    ahead: tuple[float, float]  # share of looks that go to the right: in the encoder, in masked self-attention
+    no_day: str  # what it makes of a day there is not
+
+
+def decode(text: str, step: int, layer: str, head: str) -> Decoded:
+    """`head` counts from 1, or is `all` for the mean of them. Raises: PromptEmpty, PromptTooLong, CharacterUnknown"""
+    seen = read(translator(), text)
+    steps = list(write(translator(), seen))
+
+    def looked(weights: Tensor) -> Tensor:
+        """Shapes: (L, H, ...) -> (...)"""
+        of_layer = weights[int(layer) - 1]
+        return of_layer.mean(0) if head == "all" else of_layer[int(head) - 1]
+
+    own, cross = torch.full((WRITTEN, WRITTEN), torch.nan), torch.full((WRITTEN, len(seen.text)), torch.nan)
+    for t, each in enumerate(steps[:step]):
+        own[t, : t + 1], cross[t] = looked(each.own), looked(each.cross)
+    encoder = looked(seen.weights)
+    ahead = float(encoder.triu(1).sum() / len(encoder)), float(own[:step].nan_to_num().triu(1).sum() / step)
+    written = "".join(each.character for each in steps)
+    (no_day,) = translate(translator(), [NO_DAY])
+    return Decoded(seen.text, written, step, steps[step - 1].probabilities, encoder, own, cross, ahead, no_day)
+
+
+@cache
+def training() -> dict[str, Any]:
+    """How the model was trained and how often it is right: `command`, `held_out_right`, `curve`."""
+    results: dict[str, Any] = json.loads((FOLDER / "results.json").read_text("utf-8"))
+    return results
+
+
+LESSON = Lesson(
+    "encoder_decoder",
+    (
+        Experiment(
+            "decode",
+            (
+                Text("text", "3rd of May 2021", CONFIG.context_length),
+                Number("step", WRITTEN, 1, WRITTEN, 1),
+                Choice("layer", "2", ("1", "2")),
+                Choice("head", "all", ("all", "1", "2", "3", "4")),
+            ),
+            decode,
+        ),
+    ),
+)

@@ -5,7 +5,7 @@ Press et al. 2022 asked this of large models ("Train short, test long"); here th
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache as once
 from pathlib import Path
 from typing import Any, Literal
@@ -22,7 +22,9 @@ from playground.gpt.data import Rows
 from playground.gpt.model import GPTModel, MultiHeadAttention
 from playground.gpt.train import Recipe, initialise, optimizer_for, train
 
-from .characters import VOCABULARY, losses_by_position
+from . import date_forms
+from .characters import VOCABULARY, losses_by_position, rows
+from .lesson import Choice, Experiment, Lesson, Number, Progress, Seed
 
 Kind = Literal["none", "learned", "sinusoidal", "rope", "alibi"]
 KINDS: tuple[Kind, ...] = ("none", "learned", "sinusoidal", "rope", "alibi")
@@ -123,8 +125,8 @@ LIVE = Setting(length=32, width=32, layers=1, steps=150, batch=32, evaluated=192
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
-    """How far the training of one kind has come; the last one of a kind holds what came out."""
+class TrainedStep:
+    """One step of training one kind; the last one of a kind holds what came out."""
 
     kind: Kind
     step: int
@@ -132,7 +134,7 @@ class Progress:
     by_position: Tensor | None = None  # (LONGER * length,), held-out loss of every position
 
 
-def experiment(setting: Setting, text: Rows, unseen: Rows, kinds: Sequence[str] = KINDS) -> Iterator[Progress]:
+def experiment(setting: Setting, text: Rows, unseen: Rows, kinds: Sequence[str] = KINDS) -> Iterator[TrainedStep]:
     """Train each kind on rows of `length`, read rows four times as long; stop by not asking for more.
 
     `text` must be cut into rows of `setting.length`, `unseen` into rows of LONGER times that.
@@ -146,14 +148,14 @@ def experiment(setting: Setting, text: Rows, unseen: Rows, kinds: Sequence[str] 
             yield from _one(setting, text, unseen, kind)
 
 
-def _one(setting: Setting, text: Rows, unseen: Rows, kind: Kind) -> Iterator[Progress]:
+def _one(setting: Setting, text: Rows, unseen: Rows, kind: Kind) -> Iterator[TrainedStep]:
     model = PositionedGPT(setting.config, kind, setting.seed)
     recipe = Recipe(setting.steps, setting.batch, setting.learning_rate, warmup=30, seed=setting.seed)
     for done in train(model, text, recipe, optimizer_for(model, recipe)):
         if done.step < setting.steps:
-            yield Progress(kind, done.step, float(done.loss))
+            yield TrainedStep(kind, done.step, float(done.loss))
         else:
-            yield Progress(kind, done.step, float(done.loss), losses_by_position(model, unseen, setting.evaluated))
+            yield TrainedStep(kind, done.step, float(done.loss), losses_by_position(model, unseen, setting.evaluated))
 
 
 def by_multiple(by_position: Sequence[float] | Tensor) -> list[float]:
@@ -161,8 +163,48 @@ def by_multiple(by_position: Sequence[float] | Tensor) -> list[float]:
     return torch.as_tensor(by_position, dtype=torch.float64).view(LONGER, -1).mean(1).tolist()
 
 
+# The experiments.
+
+
+@dataclass(frozen=True, slots=True)
+class Extrapolated:
+    """Held-out losses by position, of every kind that is done. Units: nats per character"""
+
+    length: int  # trained on so many characters
+    losses: dict[Kind, list[float]]
+    smooth: int  # positions of which a mean is shown
+    training: tuple[Kind, int, float] | None = None  # what is being trained now: kind, step, loss
+
+
+def of_shipped(smooth: int) -> Extrapolated:
+    results = shipped()
+    return Extrapolated(results["setting"]["length"], results["losses"], smooth)
+
+
+def live(steps: int, seed: int) -> Iterator[Progress]:
+    """The experiment made smaller, on lines of dates: all kinds, one after the other."""
+    setting = replace(LIVE, steps=steps, seed=seed)
+    text = rows(date_forms.lines(4000, seed), setting.length)
+    unseen = rows(date_forms.lines(1000, seed, held_out=True), LONGER * setting.length)
+    losses: dict[Kind, list[float]] = {}
+    for done, step in enumerate(experiment(setting, text, unseen), 1):
+        if step.by_position is not None:
+            losses[step.kind] = step.by_position.tolist()
+        now = step.kind, step.step, step.loss
+        yield Progress(done, steps * len(KINDS), Extrapolated(setting.length, dict(losses), 8, now))
+
+
 @once
 def shipped() -> dict[str, Any]:
     """The results in assets: `command`, `setting` and, by kind, `losses` of every position."""
     results: dict[str, Any] = json.loads(RESULTS.read_text("utf-8"))
     return results
+
+
+LESSON = Lesson(
+    "extrapolation",
+    (
+        Experiment("longer", (Choice("smooth", "8", ("1", "8", "64")),), lambda smooth: of_shipped(int(smooth))),
+        Experiment("longer_live", (Number("steps", 150, 10, 300, 10), Seed("seed")), live, trains=True),
+    ),
+)

@@ -22,7 +22,9 @@ from playground.gpt import packed
 from playground.gpt.ablation import NOTHING_OFF, Ablation
 from playground.gpt.config import PRESETS
 from playground.gpt.model import GPTModel
-from playground.gpt.tokenizer import Tokenizer, tokenizer
+
+from .bundled import storyteller, words
+from .lesson import Experiment, Lesson, Number, Text
 
 MASK = PRESETS["storyteller"].vocab_size  # one id more than storyteller knows
 START = PRESETS["storyteller"].end_of_text or 0  # read before every text, by both models
@@ -31,42 +33,49 @@ CONFIG = replace(PRESETS["storyteller"], vocab_size=MASK + 1, context_length=128
 LONGEST = CONFIG.context_length - 1  # START takes a place
 FOLDER = Path(__file__).parents[2] / "assets" / "lessons" / "masked"
 BOTH_SIDES = Ablation(causal_mask=True)  # our attention without the mask
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A token for a blank. Units: probability 0..1"""
-
-    token: int
-    probability: float
+MOST_BLANKS = 3  # shown at once
 
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """What two models would write into one blank."""
+    """What two models would write into one blank: a probability for every token. Shapes: (V,) each"""
 
     position: int
-    both_sides: tuple[Candidate, ...]  # the masked language model, likeliest first
-    left_only: tuple[Candidate, ...]  # GPT, which has read nothing after the blank
+    both_sides: Tensor  # the masked language model
+    left_only: Tensor  # GPT, which has read nothing after the blank
 
 
 @cache
-def bundled() -> GPTModel:
+def masked_model() -> GPTModel:
     """Our trained masked language model. Raises: ModelError"""
     return packed.load(GPTModel(CONFIG), FOLDER / "model.safetensors")
 
 
-def with_blanks(text: str, words: Tokenizer) -> list[int]:
+def label(token: int) -> str:
+    """The token as shown everywhere, and [MASK]."""
+    return BLANK if token == MASK else words().label(token)
+
+
+def with_blanks(text: str) -> list[int]:
     """Token ids of a text in which [MASK] or ___ stands for one unknown token.
 
     The space before a blank belongs to the token that is missing, so it is left out.
     Raises: PromptEmpty, TextTooLong
     """
     parts = text.replace("___", BLANK).split(BLANK)
-    ids = words.encode(parts[0].rstrip(" ") if len(parts) > 1 else parts[0])
+    ids = words().encode(parts[0].rstrip(" ") if len(parts) > 1 else parts[0])
     for i, part in enumerate(parts[1:], 1):
         last = i == len(parts) - 1
-        ids += [MASK, *words.encode(part if last else part.rstrip(" "))]
+        ids += [MASK, *words().encode(part if last else part.rstrip(" "))]
+    return _not_too_long(ids)
+
+
+def without_blanks(text: str) -> list[int]:
+    """Token ids, a blank read as the characters it is written with. Raises: PromptEmpty, TextTooLong"""
+    return _not_too_long(words().encode(text))
+
+
+def _not_too_long(ids: list[int]) -> list[int]:
     if not ids:
         raise PromptEmpty()
     if len(ids) > LONGEST:
@@ -75,8 +84,8 @@ def with_blanks(text: str, words: Tokenizer) -> list[int]:
 
 
 @torch.inference_mode()
-def fill(masked: GPTModel, gpt: GPTModel, ids: Sequence[int], count: int = 8) -> list[Filled]:
-    """Both models' candidates for every blank; other blanks further left read as the likeliest fill, for GPT has no MASK.
+def fill(masked: GPTModel, gpt: GPTModel, ids: Sequence[int]) -> list[Filled]:
+    """Both models' answers for every blank; GPT has no MASK and reads earlier blanks as the likeliest fill.
 
     Raises: NothingToFill without a blank
     """
@@ -87,7 +96,7 @@ def fill(masked: GPTModel, gpt: GPTModel, ids: Sequence[int], count: int = 8) ->
     left, filled = list(ids), []
     for at in blanks:
         from_left = gpt(torch.tensor([[START, *left[:at]]]))[0, -1].softmax(-1)  # (V,)
-        filled.append(Filled(at, _best(probabilities[at], count), _best(from_left, count)))
+        filled.append(Filled(at, probabilities[at], from_left))
         left[at] = int(probabilities[at].argmax())
     return filled
 
@@ -95,11 +104,6 @@ def fill(masked: GPTModel, gpt: GPTModel, ids: Sequence[int], count: int = 8) ->
 def _both_sides(masked: GPTModel, rows: Tensor) -> Tensor:
     """Scores for every token of each row, seen from both sides; never for MASK itself. Shapes: (B, T) -> (B, T, V)"""
     return masked(F.pad(rows, (1, 0), value=START), BOTH_SIDES)[:, :-1, :MASK]
-
-
-def _best(probabilities: Tensor, count: int) -> tuple[Candidate, ...]:
-    values, tokens = probabilities.topk(count)
-    return tuple(Candidate(t, p) for t, p in zip(tokens.tolist(), values.tolist(), strict=True))
 
 
 @torch.inference_mode()
@@ -157,11 +161,79 @@ def moved_by(model: GPTModel, ids: Sequence[int], position: int, token: int, cau
     return (after - before).abs().amax(-1)
 
 
-def words() -> Tokenizer:
-    """The vocabulary of both models; MASK is no part of it."""
-    return tokenizer("storyteller")
+# The experiments.
 
 
-def label(token: int) -> str:
-    """The token as shown everywhere, and [MASK]."""
-    return BLANK if token == MASK else words().label(token)
+@dataclass(frozen=True, slots=True)
+class Blanks:
+    """A sentence with blanks, filled by both models, and filled again without what stands after the first blank."""
+
+    labels: tuple[str, ...]
+    filled: tuple[Filled, ...]
+    cut: Filled  # the first blank, when the text ends after it
+
+
+def same(one: Tensor, other: Tensor) -> bool:
+    """Whether two answers are the same but for rounding: no probability differs by a thousandth."""
+    return float((one - other).abs().max()) < 1e-3
+
+
+def blanks(text: str) -> Blanks:
+    """Raises: PromptEmpty, TextTooLong, NothingToFill"""
+    ids = with_blanks(text)
+    filled = fill(masked_model(), storyteller(), ids)
+    cut = fill(masked_model(), storyteller(), ids[: filled[0].position + 1])
+    return Blanks(tuple(map(label, ids)), tuple(filled[:MOST_BLANKS]), cut[0])
+
+
+@dataclass(frozen=True, slots=True)
+class Losses:
+    """Both losses of one text, token by token. Shapes: (T,). Units: nats"""
+
+    labels: tuple[str, ...]
+    gpt: Tensor
+    bert: Tensor  # each token hidden alone
+
+
+def losses(text: str) -> Losses:
+    """Raises: PromptEmpty, TextTooLong"""
+    ids = without_blanks(text)
+    return Losses(tuple(map(label, ids)), next_token_losses(storyteller(), ids), masked_losses(masked_model(), ids))
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One token exchanged: how far every output moves under the causal mask and without it. Shapes: (T,)"""
+
+    labels: tuple[str, ...]
+    position: int
+    causal: Tensor
+    both_sides: Tensor
+    mask: Tensor  # (T, T)
+
+
+def change(text: str, word: str, position: int) -> Change:
+    """Put the first token of `word` at a position, or at the last one there is. Raises: PromptEmpty, TextTooLong"""
+    ids = without_blanks(text)
+    position, token = min(position, len(ids) - 1), without_blanks(word)[0]
+    moved = [moved_by(storyteller(), ids, position, token, causal) for causal in (True, False)]
+    return Change(tuple(map(label, ids)), position, *moved, causal_mask(len(ids)))
+
+
+SENTENCE = "Once upon a time, there was a little girl named Lily. She loved to play in the park."
+LESSON = Lesson(
+    "masks",
+    (
+        Experiment("blank", (Text("text", "The ___ barked at the cat.", 200),), blanks),
+        Experiment("losses", (Text("text", SENTENCE, 160),), losses),
+        Experiment(
+            "later",
+            (
+                Text("text", "The cat sat on the mat.", 120),
+                Text("word", " dog", 12),
+                Number("position", 4, 0, 40, 1),
+            ),
+            change,
+        ),
+    ),
+)

@@ -32,7 +32,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if progress.by_position is not None:
             losses[progress.kind] = [round(loss, 4) for loss in progress.by_position.tolist()]
         if progress.step % 100 == 0:
-            sys.stderr.write(f"{progress.kind} {progress.step} {progress.loss:.3f} {time.process_time() - began:.0f} s\n")
+            sys.stderr.write(
+                f"{progress.kind} {progress.step} {progress.loss:.3f} {time.process_time() - began:.0f} s\n"
+            )
     results = {
         "command": f"python -m playground.lessons.run_extrapolation --texts {args.texts.name} --out FILE"
         f" --steps {args.steps} --seed {args.seed}",

@@ -162,7 +162,7 @@ def power_law(x: Sequence[float], losses: Sequence[float]) -> PowerLaw:
 GPT_3 = GPTConfig(vocab_size=50257, context_length=2048, emb_dim=12288, n_heads=96, n_layers=96)
 GPT_3_PAPER = Budget(175e9, 300e9)  # Brown et al. 2020, table 2.1: the sizes everybody quotes
 CHINCHILLA = Budget(70e9, 1.4e12)  # Hoffmann et al. 2022
-GPUS = {"V100": 125e12, "A100": 312e12, "H100": 989e12}  # FLOPs per second, dense, 16 bit, as the makers say
+GPUS = {"v100": 125e12, "a100": 312e12, "h100": 989e12}  # FLOPs per second, dense, 16 bit, as the makers say
 ADAM_BYTES = 16  # a parameter: weight and gradient in 16 bit; weight, mean and square in 32 (Rajbhandari et al. 2020)
 HALF_BYTES = 2  # of a weight that is only used
 
@@ -178,7 +178,7 @@ class Cost:
     tokens_per_parameter: float
 
 
-def cost(parameters: float, tokens: float, gpu: str = "A100", utilisation: float = 0.4) -> Cost:
+def cost(parameters: float, tokens: float, gpu: str = "a100", utilisation: float = 0.4) -> Cost:
     """The calculator: `utilisation` is the share of the GPU's highest speed that training reaches.
 
     Raises: OutOfRange

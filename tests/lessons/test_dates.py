@@ -14,10 +14,10 @@ from playground.lessons.encoder_decoder import (
     START,
     CrossAttention,
     EncoderDecoder,
-    bundled,
     ids,
     read,
     translate,
+    translator,
     write,
 )
 
@@ -46,7 +46,9 @@ def test_a_day_is_written_in_every_form_that_can_mean_no_other():
 
 def test_no_text_means_two_days():
     meant: dict[str, date] = {}
-    for day in (date(year, month, number) for year in (2004, 2021) for month in range(1, 13) for number in range(1, 29)):
+    for day in (
+        date(year, month, number) for year in (2004, 2021) for month in range(1, 13) for number in range(1, 29)
+    ):
         for text in written(day).values():
             assert meant.setdefault(text, day) == day
 
@@ -66,7 +68,7 @@ def test_a_tenth_of_all_days_is_held_out_and_none_is_on_both_sides():
 def test_at_least_99_in_100_held_out_dates_come_out_right_to_the_last_character():
     chosen = list(days(held_out=True))[7::290]
     texts = [(text, day.isoformat()) for day in chosen for text in written(day).values()]
-    answers = translate(bundled(), [text for text, _ in texts])
+    answers = translate(translator(), [text for text, _ in texts])
     right = sum(answer == expected for answer, (_, expected) in zip(answers, texts, strict=True))
     assert len(texts) > 300
     assert right / len(texts) >= 0.99
@@ -74,13 +76,13 @@ def test_at_least_99_in_100_held_out_dates_come_out_right_to_the_last_character(
 
 def test_step_by_step_writes_what_all_at_once_does():
     texts = [text for text in written(date(1969, 7, 20)).values()]  # a held-out day or not: any will do
-    for text, answer in zip(texts, translate(bundled(), texts), strict=True):
-        steps = list(write(bundled(), read(bundled(), text)))
+    for text, answer in zip(texts, translate(translator(), texts), strict=True):
+        steps = list(write(translator(), read(translator(), text)))
         assert "".join(step.character for step in steps) == answer == "1969-07-20"
 
 
 def test_every_look_is_a_share_of_one():
-    model = bundled()
+    model = translator()
     seen = read(model, "3rd of May 2021")
     L, H, S = CONFIG.n_layers, CONFIG.n_heads, len("3rd of May 2021")
     assert seen.text == "3rd of may 2021"
@@ -98,7 +100,7 @@ def test_every_look_is_a_share_of_one():
 def test_the_alignment_can_be_seen():
     """Writing the year, the decoder's best head looks at the year; writing the day, at the day."""
     text = "3rd of May 2021"
-    steps = list(write(bundled(), read(bundled(), text)))
+    steps = list(write(translator(), read(translator(), text)))
     year = torch.stack([step.cross for step in steps[:4]])[..., -4:].sum(-1).mean(0)  # (L, H)
     day = torch.stack([step.cross for step in steps[8:]])[..., :3].sum(-1).mean(0)
     assert float(year.amax()) > 0.7
@@ -139,7 +141,7 @@ def test_the_decoder_never_sees_what_it_has_not_written():
 )
 def test_what_it_cannot_read_is_refused_with_the_value_and_the_limit(text, error, values):
     with pytest.raises(error) as refused:
-        read(bundled(), text)
+        read(translator(), text)
     assert refused.value.values == values
 
 

@@ -44,12 +44,12 @@ def test_the_shape_of_gpt_3_gives_its_175_billion_parameters():
 
 def test_gpt_3_on_1024_a100s_takes_34_days_when_activations_are_computed_twice():
     """Narayanan et al. 2021, section 5.1: 140 teraFLOP/s per GPU; 8ND where activations are recomputed, not 6ND."""
-    days = cost(*GPT_3_PAPER, "A100", 140e12 / GPUS["A100"]).gpu_hours / 1024 / 24
+    days = cost(*GPT_3_PAPER, "a100", 140e12 / GPUS["a100"]).gpu_hours / 1024 / 24
     assert days * 8 / 6 == pytest.approx(34, rel=0.01)
 
 
 def test_gpu_hours_at_40_percent_of_an_a100():
-    assert cost(*GPT_3_PAPER, "A100", 0.4).gpu_hours == pytest.approx(701_122, rel=1e-4)
+    assert cost(*GPT_3_PAPER, "a100", 0.4).gpu_hours == pytest.approx(701_122, rel=1e-4)
 
 
 def test_memory_of_gpt_3():

@@ -25,12 +25,16 @@ def draw_curves(found: lesson.Curves, lang: str) -> Shown:
     word = words(lang, "activation")
 
     def chart(title: str, curves: dict, points: dict) -> Picture:  # type: ignore[type-arg]
-        series = [Series(word(name), curves[name][::8].numpy(), COLOURS[name], DASHES[name]) for name in lesson.ACTIVATIONS]
+        series = [
+            Series(word(name), curves[name][::8].numpy(), COLOURS[name], DASHES[name]) for name in lesson.ACTIVATIONS
+        ]
         at = [points[name] for name in lesson.ACTIVATIONS]
         here = Series(word("here"), at, OFF, x=[found.at] * len(at), markers=True)
         numbers = {name: f"{points[name]:z.4f}" for name in lesson.ACTIVATIONS}
         note = word(f"{title}_note", at=f"{found.at:g}", **numbers)
-        return Picture(lines([*series, here], ChartWords(word(title), "x", word("value")), found.x[::8].numpy()), [note])
+        return Picture(
+            lines([*series, here], ChartWords(word(title), "x", word("value")), found.x[::8].numpy()), [note]
+        )
 
     pictures = {
         "activation_values": chart("values", found.values, found.value_at),
