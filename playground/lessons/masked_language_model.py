@@ -1,9 +1,9 @@
 """GPT and BERT: the same network under two masks and two losses.
 
 GPT predicts each token from those before it; BERT hides some tokens and predicts them from both sides. Our small BERT
-is a GPTModel whose attention has no causal mask and whose vocabulary has one word more, [MASK]. It grew out of a GPT and kept
-one habit: it answers for a token at the place before it, where a GPT predicts it; BERT answers at the blank itself. So
-every text is read after the token that ends texts, and row t of the logits is about token t of the text.
+is a GPTModel whose attention has no causal mask and whose vocabulary has one word more, [MASK]. It grew out of a GPT
+and kept one habit: it answers for a token at the place before it, where a GPT predicts it; BERT answers at the blank
+itself. So every text is read after the token that ends texts, and row t of the logits is about token t of the text.
 
 Axes as in playground.gpt.trace.
 """

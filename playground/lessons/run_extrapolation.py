@@ -1,4 +1,4 @@
-"""`python -m playground.lessons.run_extrapolation --texts FILE --out FILE`: the shipped losses by position, made again."""
+"""`python -m playground.lessons.run_extrapolation --texts FILE --out FILE`: make the shipped losses again."""
 
 import argparse
 import json

@@ -1,4 +1,4 @@
-"""`python -m playground.lessons.train_dates --out FOLDER`: train the encoder-decoder on dates that we write ourselves."""
+"""`python -m playground.lessons.train_dates --out FOLDER`: train the encoder-decoder on dates of our own."""
 
 import argparse
 import json

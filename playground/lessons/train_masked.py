@@ -1,8 +1,8 @@
 """`python -m playground.lessons.train_masked --texts FILE --out FOLDER`: train the small masked language model.
 
-It begins as `storyteller` without the two layers that it misses least and learns [MASK] while the causal mask fades away.
-That a GPT can be turned like this if it goes on to answer one place early: BehnamGhader et al. 2024 (LLM2Vec). Taken away
-at once, the mask took half of what storyteller knew with it.
+It begins as `storyteller` without the two layers that it misses least, and learns [MASK] while the causal mask fades
+away. That a GPT can be turned so if it goes on to answer one place early: BehnamGhader et al. 2024 (LLM2Vec). Taken
+away at once, the mask took half of what storyteller knew with it.
 """
 
 import argparse

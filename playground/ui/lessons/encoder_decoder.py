@@ -55,9 +55,12 @@ def next_character(found: lesson.Decoded, word: Word) -> Picture:
     chart = bars(names, [Series(word("probability"), values.numpy(), ATTENTION)], ChartWords(title, word("next"), ""))
     trained = lesson.training()
     told = word(
-        "next_note", text=found.text, written=found.written[: found.step], right=f"{trained['held_out_right']['all']:.1%}",
+        "next_note",
+        text=found.text,
+        written=found.written[: found.step],
+        right=f"{trained['held_out_right']['all']:.1%}",
         command=trained["command"],
-    )  # fmt: skip
+    )
     return Picture(chart, [told])
 
 

@@ -6,19 +6,14 @@ from playground.figures.lessons.charts import ChartWords, Series, bars, lines
 from playground.figures.style import ACCENT, ATTENTION, FEED_FORWARD, OFF, RESIDUAL
 from playground.gpt import model
 from playground.lessons import feed_forward as lesson
-from playground.text import say
 from playground.ui.html import Picture
 
 from .view import Question, Shown, View
+from .words import words, yes
 
 ACTIVATION, DEAD, WIDEN = lesson.LESSON.experiments
 COLOURS = {"gelu": FEED_FORWARD, "tanh": ACCENT, "relu": RESIDUAL}
 DASHES = {"gelu": "solid", "tanh": "dot", "relu": "solid"}
-Word = Callable[..., str]
-
-
-def words(lang: str, experiment: str) -> Word:
-    return lambda name, **values: say(lang, f"lesson_{experiment}.{name}", **values)
 
 
 def draw_curves(found: lesson.Curves, lang: str) -> Shown:
@@ -78,7 +73,7 @@ def draw_dead(found: lesson.DeadUnits, lang: str) -> Shown:
     revived = {"revived": str(relu.revived), "dead": str(int(relu.silent.sum()))}
     questions = [
         Question("q_more", ("relu", "gelu", "same"), more, values),
-        Question("q_revived", ("yes", "no"), "yes" if relu.revived else "no", revived),
+        Question("q_revived", ("yes", "no"), yes(relu.revived > 0), revived),
     ]
     pictures = {
         "dead_share": chart("share", lambda each: each.dead),
@@ -113,7 +108,7 @@ def still_helps(found: lesson.Widths) -> Question:
     helped = found.straight[-1] < found.straight[0] - 0.01
     values = {"first": f"{found.straight[0]:.3f}", "last": f"{found.straight[-1]:.3f}"}
     bent = {"bent_first": f"{found.bent[0]:.3f}", "bent_last": f"{found.bent[-1]:.3f}"}
-    return Question("q_linear", ("yes", "no"), "yes" if helped else "no", values | bent)
+    return Question("q_linear", ("yes", "no"), yes(helped), values | bent)
 
 
 def share(found: lesson.Widths) -> Question:

@@ -114,9 +114,8 @@ def draw_change(found: lesson.Change, lang: str) -> Shown:
     token = found.labels[found.position]
     earlier = float(found.causal[: found.position].max()) if found.position else 0.0
     told = word("note", token=token, position=found.position, earlier=size(earlier))
-    mask = heat(
-        found.mask.numpy(), found.labels, found.labels, ChartWords(word("mask"), word("mask_columns"), word("mask_rows")), word("mask_value")
-    )  # fmt: skip
+    axes = ChartWords(word("mask"), word("mask_columns"), word("mask_rows"))
+    mask = heat(found.mask.numpy(), found.labels, found.labels, axes, word("mask_value"))
     seen = int(found.mask.sum())
     pictures = {
         "later_moved": Picture(chart, [told]),
@@ -142,7 +141,22 @@ def without(found: lesson.Change) -> Question:
 
 
 VIEWS = (
-    View(BLANK, draw_blanks, "masked_answer", ((lesson.fill, ("probabilities", "from_left")), (MultiHeadAttention.forward, ("visible",)))),
-    View(LOSSES, draw_losses, "two_losses", ((lesson.next_token_losses, ("logits",)), (lesson.masked_losses, ("rows", "logits", "losses")))),
-    View(LATER, draw_change, "causal_mask", ((lesson.causal_mask, ()), (lesson.moved_by, ("changed", "(before, after)")))),
-)  # fmt: skip
+    View(
+        BLANK,
+        draw_blanks,
+        "masked_answer",
+        ((lesson.fill, ("probabilities", "from_left")), (MultiHeadAttention.forward, ("visible",))),
+    ),
+    View(
+        LOSSES,
+        draw_losses,
+        "two_losses",
+        ((lesson.next_token_losses, ("logits",)), (lesson.masked_losses, ("rows", "logits", "losses"))),
+    ),
+    View(
+        LATER,
+        draw_change,
+        "causal_mask",
+        ((lesson.causal_mask, ()), (lesson.moved_by, ("changed", "(before, after)"))),
+    ),
+)

@@ -70,7 +70,7 @@ def points(fitted: lesson.Fitted, over: str, word: Word) -> Drawing:
 
 
 def exponents(fitted: lesson.Fitted, word: Word) -> Drawing:
-    """Ours beside the published ones, like with like: straight lines with Kaplan's, a law with a floor with Hoffmann's."""
+    """Ours beside the published ones: straight lines beside Kaplan's, a law with a floor beside Hoffmann's."""
     assert fitted.law is not None
     assert fitted.by_parameters is not None
     assert fitted.by_tokens is not None
@@ -138,7 +138,7 @@ def draw_calculator(found: lesson.Calculated, lang: str) -> Shown:
         years=f"{costs.gpu_hours / 24 / 365.25:,.1f}",
     )  # fmt: skip
     gpt_3 = scaling.cost(*scaling.GPT_3_PAPER, found.gpu, found.utilisation / 100)
-    budgets = {name: each for name, each in (("best", found.best), ("refitted", found.refitted), ("rule", found.rule))}
+    budgets = {"best": found.best, "refitted": found.refitted, "rule": found.rule}
     told = {f"{name}_n": short(each.parameters) for name, each in budgets.items()}
     told |= {f"{name}_d": short(each.tokens) for name, each in budgets.items()}
     budget_note = word("budget_note", **told)
@@ -235,7 +235,25 @@ def questions(found: Sequence[lesson.Point]) -> list[Question]:
 
 
 VIEWS = (
-    View(GRID, draw_grid, "scaling_law", ((scaling.Law.loss, ()), (scaling.fit, ("fitted", "residuals", "dealt")), (scaling.power_law, ("slope", "error")))),
-    View(CALCULATOR, draw_calculator, "flops", ((scaling.training_flops, ()), (scaling.cost, ("flops", "hours")), (scaling.Law.optimum, ("ratio", "parameters")))),
-    View(SMALL, draw_small, "scaling_law", ((lesson.sweep, ("config", "model", "parameters")), (scaling._log_loss, ("loss", "slopes")))),
-)  # fmt: skip
+    View(
+        GRID,
+        draw_grid,
+        "scaling_law",
+        (
+            (scaling.Law.loss, ()),
+            (scaling.fit, ("fitted", "residuals", "dealt")),
+            (scaling.power_law, ("slope", "error")),
+        ),
+    ),
+    View(
+        CALCULATOR,
+        draw_calculator,
+        "flops",
+        (
+            (scaling.training_flops, ()),
+            (scaling.cost, ("flops", "hours")),
+            (scaling.Law.optimum, ("ratio", "parameters")),
+        ),
+    ),
+    View(SMALL, draw_small, "scaling_law", ((lesson.sweep, ("config", "model", "parameters")),)),
+)
