@@ -1,6 +1,6 @@
 """The lessons: every idea of the course as an experiment. Pure computation; pictures and words are elsewhere."""
 
-from . import feed_forward, layer_norm
+from . import feed_forward, layer_norm, positions
 from .lesson import Lesson
 
-LESSONS: tuple[Lesson, ...] = (layer_norm.LESSON, feed_forward.LESSON)
+LESSONS: tuple[Lesson, ...] = (layer_norm.LESSON, feed_forward.LESSON, positions.LESSON)

@@ -6,31 +6,30 @@ from playground.figures.lessons.charts import ChartWords, Series, bars, lines
 from playground.figures.style import ACCENT, ATTENTION, FEED_FORWARD, OFF, RESIDUAL
 from playground.gpt import model
 from playground.lessons import feed_forward as lesson
-from playground.text import say
 from playground.ui.html import Picture
 
 from .view import Question, Shown, View
+from .words import words, yes
 
 ACTIVATION, DEAD, WIDEN = lesson.LESSON.experiments
 COLOURS = {"gelu": FEED_FORWARD, "tanh": ACCENT, "relu": RESIDUAL}
 DASHES = {"gelu": "solid", "tanh": "dot", "relu": "solid"}
-Word = Callable[..., str]
-
-
-def words(lang: str, experiment: str) -> Word:
-    return lambda name, **values: say(lang, f"lesson_{experiment}.{name}", **values)
 
 
 def draw_curves(found: lesson.Curves, lang: str) -> Shown:
     word = words(lang, "activation")
 
     def chart(title: str, curves: dict, points: dict) -> Picture:  # type: ignore[type-arg]
-        series = [Series(word(name), curves[name][::8].numpy(), COLOURS[name], DASHES[name]) for name in lesson.ACTIVATIONS]
+        series = [
+            Series(word(name), curves[name][::8].numpy(), COLOURS[name], DASHES[name]) for name in lesson.ACTIVATIONS
+        ]
         at = [points[name] for name in lesson.ACTIVATIONS]
         here = Series(word("here"), at, OFF, x=[found.at] * len(at), markers=True)
         numbers = {name: f"{points[name]:z.4f}" for name in lesson.ACTIVATIONS}
         note = word(f"{title}_note", at=f"{found.at:g}", **numbers)
-        return Picture(lines([*series, here], ChartWords(word(title), "x", word("value")), found.x[::8].numpy()), [note])
+        return Picture(
+            lines([*series, here], ChartWords(word(title), "x", word("value")), found.x[::8].numpy()), [note]
+        )
 
     pictures = {
         "activation_values": chart("values", found.values, found.value_at),
@@ -74,7 +73,7 @@ def draw_dead(found: lesson.DeadUnits, lang: str) -> Shown:
     revived = {"revived": str(relu.revived), "dead": str(int(relu.silent.sum()))}
     questions = [
         Question("q_more", ("relu", "gelu", "same"), more, values),
-        Question("q_revived", ("yes", "no"), "yes" if relu.revived else "no", revived),
+        Question("q_revived", ("yes", "no"), yes(relu.revived > 0), revived),
     ]
     pictures = {
         "dead_share": chart("share", lambda each: each.dead),
@@ -109,7 +108,7 @@ def still_helps(found: lesson.Widths) -> Question:
     helped = found.straight[-1] < found.straight[0] - 0.01
     values = {"first": f"{found.straight[0]:.3f}", "last": f"{found.straight[-1]:.3f}"}
     bent = {"bent_first": f"{found.bent[0]:.3f}", "bent_last": f"{found.bent[-1]:.3f}"}
-    return Question("q_linear", ("yes", "no"), "yes" if helped else "no", values | bent)
+    return Question("q_linear", ("yes", "no"), yes(helped), values | bent)
 
 
 def share(found: lesson.Widths) -> Question:

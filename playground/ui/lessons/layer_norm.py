@@ -1,23 +1,20 @@
 """Lesson 1 on the page: LayerNorm of one vector, and LayerNorm beside BatchNorm."""
 
-
 from playground.figures.lessons.charts import ChartWords, Series, bars
 from playground.figures.style import ACCENT, BLUES, FEED_FORWARD, GREENS, NORM, RESIDUAL
 from playground.gpt import model
 from playground.lessons import layer_norm as lesson
-from playground.text import say
 from playground.ui.html import Picture
 
 from .view import Question, Shown, View
+from .words import size, words, yes
 
 VECTOR, BATCH = lesson.LESSON.experiments
 
 
 def draw_vector(found: lesson.Vector, lang: str) -> Shown:
     shown = found.shown
-    word = {name: say(lang, f"lesson_vector.{name}") for name in ("picture", "feature", "value", "before", "normalised",
-                                                                   "after", "mean")}  # fmt: skip
-    words = ChartWords(title=word["picture"], x=word["feature"], y=word["value"])
+    word = words(lang, "vector")
     stages = (
         ("before", shown.x, RESIDUAL),
         ("normalised", shown.normalised, NORM),
@@ -25,13 +22,13 @@ def draw_vector(found: lesson.Vector, lang: str) -> Shown:
     )
     drawn = bars(
         [str(i + 1) for i in range(len(shown.x))],
-        [Series(word[name], values.numpy(), colour) for name, values, colour in stages],
-        words,
-        Series(word["mean"], shown.mean.numpy(), ACCENT, "dash"),
+        [Series(word(name), values.numpy(), colour) for name, values, colour in stages],
+        ChartWords(word("picture"), word("feature"), word("value")),
+        Series(word("mean"), shown.mean.numpy(), ACCENT, "dash"),
     )
     count, squares = len(shown.x), (shown.x - shown.mean).square().sum()
-    note = say(
-        lang, "lesson_vector.note", mean=f"{shown.mean:.4g}", squares=f"{squares:.4g}",
+    note = word(
+        "note", mean=f"{shown.mean:.4g}", squares=f"{squares:.4g}",
         divisor=count if found.biased else count - 1, variance=f"{shown.variance:.4g}",
         root=f"{(shown.variance + found.eps).sqrt():.4g}", mean_normalised=f"{shown.normalised.mean():z.4f}",
         variance_normalised=f"{shown.normalised.var(correction=0):.4f}",
@@ -61,9 +58,7 @@ def flat(found: lesson.Vector) -> Question:
 
 
 def draw_batch(found: lesson.Batch, lang: str) -> Shown:
-    def word(name: str, **values: object) -> str:
-        return say(lang, f"lesson_batch.{name}", **values)
-
+    word = words(lang, "batch")
     series = (
         ("layer_alone", found.layer_alone, GREENS[2]),
         ("layer", found.layer, NORM),
@@ -81,10 +76,6 @@ def draw_batch(found: lesson.Batch, lang: str) -> Shown:
     return Shown({"batch": Picture(drawn, [note])}, [moves(found), one_word(found), padded(found)])
 
 
-def size(difference: float) -> str:
-    return "0" if difference == 0 else f"{difference:.3g}"
-
-
 def moves(found: lesson.Batch) -> Question:
     layer, batch = (difference > 1e-5 for difference in found.others)
     right = {(True, True): "both", (True, False): "layer", (False, True): "batch"}.get((layer, batch), "neither")
@@ -100,7 +91,7 @@ def one_word(found: lesson.Batch) -> Question:
 
 def padded(found: lesson.Batch) -> Question:
     values = {"moved": size(found.padding_moved), "yours": str(found.lengths[0]), "theirs": str(found.lengths[1])}
-    return Question("q_padding", ("yes", "no"), "yes" if found.padding_moved > 1e-5 else "no", values)
+    return Question("q_padding", ("yes", "no"), yes(found.padding_moved > 1e-5), values)
 
 
 VIEWS = (

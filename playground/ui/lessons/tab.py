@@ -19,13 +19,14 @@ from playground.ui.components import ASSETS, lessons
 from playground.ui.session import Session
 from playground.ui.wiring import Part, Wiring
 
-from . import feed_forward, layer_norm
+from . import feed_forward, layer_norm, positions
 from .values import checked
 from .view import Shown, View, question_words
 
 TAB = "lessons"
+SHOWN = (layer_norm, feed_forward, positions)  # in the order of LESSONS
 OFTEN = 0.4  # seconds between two reports of progress
-VIEWS: dict[str, View] = {view.experiment.name: view for lesson in (layer_norm, feed_forward) for view in lesson.VIEWS}
+VIEWS: dict[str, View] = {view.experiment.name: view for lesson in SHOWN for view in lesson.VIEWS}
 
 
 def asked_for(asked: Any) -> View:

@@ -8,7 +8,7 @@ from playground.lessons.lesson import Experiment
 from playground.text import say
 from playground.ui.html import Picture
 
-COMMON = ("yes", "no", "more", "less", "same")  # choices that many questions have; their words are in lesson.toml
+COMMON = ("yes", "no", "same")  # choices that many questions have; their words are in lesson.toml
 
 
 @dataclass(frozen=True, slots=True)
