@@ -7,8 +7,18 @@ import torch
 
 from playground.gpt.config import GPTConfig
 from playground.gpt.model import gelu
-from playground.lessons.feed_forward import BY_NAME, curves, die, examples, gelu_exact, gradient, is_dead, parameters
-from playground.lessons.feed_forward import network, widths  # fmt: skip
+from playground.lessons.feed_forward import (  # fmt: skip
+    BY_NAME,
+    curves,
+    die,
+    examples,
+    gelu_exact,
+    gradient,
+    is_dead,
+    network,
+    parameters,
+    widths,
+)
 
 
 def test_exact_gelu_is_x_times_the_normal_distribution():
