@@ -120,7 +120,7 @@ def descend(of: Activation, x: Tensor, y: Tensor, learning_rate: float, seed: in
         yield float(loss.detach()), is_dead(of, first, x)
         with torch.no_grad():
             for weights, slope in zip(parameters, gradients, strict=True):
-                weights -= learning_rate * slope / max(1.0, float(slope.norm()))  # a step is never longer than the rate
+                weights.sub_(learning_rate * slope / max(1.0, float(slope.norm())))  # never further than the rate
 
 
 def dead_units(learning_rate: float, steps: int, seed: int) -> Iterator[Progress]:

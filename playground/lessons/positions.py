@@ -222,7 +222,8 @@ def turned(shift: float, seed: int) -> Turned:
     def scores(query_from: int, key_from: int) -> Tensor:
         queries = rope(q.expand(TOKENS, -1), places + query_from)
         keys = rope(k.expand(TOKENS, -1), places + key_from)
-        return queries @ keys.T / HEAD**0.5
+        scored: Tensor = queries @ keys.T / HEAD**0.5
+        return scored
 
     here, by = scores(0, 0), int(shift)
     last = rope(q[None], torch.tensor([TOKENS - 1 + by]))[0]
@@ -242,7 +243,7 @@ def turned(shift: float, seed: int) -> Turned:
 
 def slopes(n_heads: int) -> Tensor:
     """How much each head takes off for every step back. Source: Press et al. 2022, section 3"""
-    return 2.0 ** (-8 * torch.arange(1, n_heads + 1, dtype=DOUBLE) / n_heads)
+    return torch.exp2(-8 * torch.arange(1, n_heads + 1, dtype=DOUBLE) / n_heads)
 
 
 def alibi(n_heads: int, tokens: int) -> Tensor:

@@ -19,12 +19,12 @@ from playground.ui.components import ASSETS, lessons
 from playground.ui.session import Session
 from playground.ui.wiring import Part, Wiring
 
-from . import feed_forward, layer_norm, positions
+from . import feed_forward, layer_norm, positions, residuals
 from .values import checked
 from .view import Shown, View, question_words
 
 TAB = "lessons"
-SHOWN = (layer_norm, feed_forward, positions)  # in the order of LESSONS
+SHOWN = (layer_norm, feed_forward, residuals, positions)  # in the order of LESSONS
 OFTEN = 0.4  # seconds between two reports of progress
 VIEWS: dict[str, View] = {view.experiment.name: view for lesson in SHOWN for view in lesson.VIEWS}
 
