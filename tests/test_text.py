@@ -128,9 +128,14 @@ def test_every_key_that_the_scripts_name_exists():
             assert f"{file}.{name}" in ENTRIES, f"{script}.js: {name}"
 
 
+def code_of(script: str) -> str:
+    """With the files that are parts of it, such as lessons_questions.js of lessons.js."""
+    return "\n".join(path.read_text("utf-8") for path in SCRIPTS if re.fullmatch(rf"{script}(_\w+)?", path.stem))
+
+
 def names_in_script(script: str) -> tuple[set[str], list[str], bool]:
     """What a script reads of its words: by name, by pattern, and whether also by a name computed."""
-    code = (ROOT / "assets" / "js" / f"{script}.js").read_text("utf-8")
+    code = code_of(script)
     words = r"(?:\bw|words\(\))"
     named = set(re.findall(rf"{words}\.(\w+)", code))
     patterns = [re.sub(r"\$\{\w+(\.\w+)*\}", r"\\w+", each) for each in re.findall(rf"{words}\[`([^`]*)`\]", code)]
@@ -156,7 +161,7 @@ def used_in_scripts() -> set[str]:
     found = set()
     for file, script in SENT_WHOLE.items():
         named, patterns, computed = names_in_script(script)
-        code = (ROOT / "assets" / "js" / f"{script}.js").read_text("utf-8")
+        code = code_of(script)
         python = " ".join(path.read_text("utf-8") for path in PYTHON)
         for key in (key for key in ENTRIES if key.startswith(f"{file}.")):
             name = key.split(".")[1]

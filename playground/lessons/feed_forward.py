@@ -229,7 +229,7 @@ LESSON = Lesson(
         ),
         Experiment(
             "widen",
-            (Choice("width", "16", ("8", "12", "16")), Choice("factor", "4", tuple(map(str, FACTORS))), Seed("seed")),
+            (Choice("width", "16", ("8", "12", "16")), Choice("factor", "4", ("1", "2", "4", "8")), Seed("seed")),
             widen,
         ),
     ),

@@ -118,7 +118,8 @@ def length(block: nn.Module) -> float:
 
 # A short training of each, side by side.
 
-SYMBOLS, LENGTH, BATCH, BACK = 16, 24, 16, 3
+RATES = {"small": 0.001, "middle": 0.003, "large": 0.01}
+SYMBOLS, LENGTH, BATCH, BACK = 16, 16, 16, 1
 
 
 def again(rng: torch.Generator) -> tuple[Tensor, Tensor]:
@@ -143,7 +144,7 @@ def race(depth: str, rate: str, steps: float, seed: int) -> Iterator[Progress]:
     """All kinds read the same examples, with Adam and no warm-up."""
     config = GPTConfig(vocab_size=SYMBOLS, context_length=LENGTH, emb_dim=32, n_heads=4, n_layers=int(depth))
     runners = {kind: stack(kind, config, seed) for kind in KINDS}
-    adam = {kind: torch.optim.Adam(made.parameters(), lr=float(rate)) for kind, made in runners.items()}
+    adam = {kind: torch.optim.Adam(made.parameters(), lr=RATES[rate]) for kind, made in runners.items()}
     rng, total = torch.Generator().manual_seed(seed), int(steps)
     loss: dict[str, list[float]] = {kind: [] for kind in KINDS}
     for step in range(1, total + 1):
@@ -205,9 +206,9 @@ LESSON = Lesson(
         Experiment(
             "race",
             (
-                Choice("depth", "8", ("2", "8", "16")),
-                Choice("rate", "0.003", ("0.001", "0.003", "0.01")),
-                Number("steps", 200, 10, 400, 10),
+                Choice("depth", "6", ("2", "6", "12")),
+                Choice("rate", "middle", tuple(RATES)),
+                Number("steps", 100, 10, 300, 10),
                 Seed("seed"),
             ),
             race,

@@ -17,7 +17,7 @@ ASSETS = Path(__file__).parents[2] / "assets"
 SCRIPTS = (
     *("playground", "code", "heat", "player", "bars", "switches", "thumbs", "overview", "measures", "edges", "figure"),
     *("sweep", "alert", "identity", "proofs", "neurons", "architecture", "beside", "twice", "save", "take_home"),
-    *("guide", "lesson_controls", "lesson_questions", "lessons"),
+    *("guide", "lessons_controls", "lessons_questions", "lessons"),
 )
 SENTENCES = {  # script -> the file of texts that it shows
     "player": "player",

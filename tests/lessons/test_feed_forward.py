@@ -71,8 +71,8 @@ def test_a_unit_that_is_negative_everywhere_is_dead_with_relu_and_not_with_gelu(
 
 
 def test_reckless_steps_kill_relu_units_and_none_comes_back():
-    made = list(die("reckless", 60, 0))
-    assert [step.done for step in made] == list(range(61))
+    made = list(die("reckless", 40, 0))
+    assert [step.done for step in made] == list(range(41))
     relu, gelu = made[-1].found.by["relu"], made[-1].found.by["gelu"]
     assert relu.dead[-1] > relu.dead[0] + 0.3
     assert gelu.dead[-1] == 0
@@ -81,7 +81,7 @@ def test_reckless_steps_kill_relu_units_and_none_comes_back():
 
 
 def test_gentle_steps_learn_and_the_same_seed_learns_the_same():
-    first, second = (list(die("gentle", 40, 3))[-1].found for _ in range(2))
+    first, second = (list(die("gentle", 20, 3))[-1].found for _ in range(2))
     for name in ("relu", "gelu"):
         assert first.by[name].loss[-1] < first.by[name].loss[0] / 2
         assert first.by[name].loss == second.by[name].loss
@@ -112,5 +112,5 @@ def test_widening_helps_with_gelu_and_not_without(seed):
     found = widths(12, 4, seed)
     assert found.bent == sorted(found.bent, reverse=True)
     assert found.bent[-1] < 0.7 * found.bent[0]
-    assert found.straight == pytest.approx([found.straight[0]] * 4, abs=1e-4)
+    assert found.straight == pytest.approx([found.straight[0]] * 4, abs=2e-3)
     assert not math.isclose(found.straight[0], 0, abs_tol=0.5)

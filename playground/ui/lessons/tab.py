@@ -132,7 +132,7 @@ def build(wiring: Wiring, _: Any) -> Part:
         session.work = None
         return []
 
-    wiring.on([shown.ask], ask, [wiring.lang], [shown], trigger_mode="always_last")
+    wiring.on([shown.ask], ask, [wiring.lang], [shown], trigger_mode="multiple")  # the page asks one at a time
     wiring.on([shown.begin], begin, [wiring.session], [shown], trigger_mode="multiple")
     wiring.on([shown.stop], stop, [wiring.session], [], queue=False)
     return Part(tab, {})
