@@ -101,6 +101,10 @@ def test_neighbours_in_the_learned_table_are_more_alike_than_strangers():
     assert min(near) > max(far)
 
 
+def test_the_likeness_reaches_less_far_at_the_beginning():
+    assert learned(4).similar[16] < learned(40).similar[52] < learned(120).similar[132]
+
+
 # RoPE.
 
 
