@@ -8,7 +8,7 @@ playground.lessons = (element, props, watch, ask, begin, stop) => {
   // What is known of each experiment: its description by language, the visitor's values, the last answer, the guesses.
   const parts = Object.fromEntries(table.flatMap((lesson) => lesson.parts.map((name) => [name, { lesson: lesson.name, about: {}, values: null, answer: null, guesses: {}, slots: {} }])));
   const first = (lesson) => table.find(({ name }) => name === lesson).parts[0];
-  let part = null, asked = 0, wanted = 0, drawn = '';
+  let part = null, asked = 0, drawn = '';
 
   const contents = el('nav', { class: 'contents' });
   const title = el('h2', { tabindex: -1 });
@@ -99,14 +99,22 @@ playground.lessons = (element, props, watch, ask, begin, stop) => {
     behind.replaceChildren(el('div', {}, el('h3', { text: w.formula }), formula), el('div', {}, el('h3', { text: w.code }), ...code));
   }
 
-  // Ask for this experiment as its controls stand; what comes late of another one waits there until it is opened again.
-  let slow;
+  // Ask for this experiment as its controls stand, one question at a time: while one is on its way, the next waits for
+  // its answer and then asks what is wanted by then. (Gradio's own always_last would ask the first one's values again.)
+  let slow, asking = 0, once_more = false;
   function want() {
-    const here = parts[part];
-    wanted = ++asked;
     clearTimeout(slow);
     slow = setTimeout(() => pictures.classList.add('stale'), 400);
+    if (asking) { once_more = true; return; }
+    const here = parts[part];
+    asking = ++asked;
     ask({ asked, part, values: here.values ?? {}, known: !!here.about[state.lang] });
+  }
+  function answered() {
+    asking = 0;
+    if (once_more) { once_more = false; want(); return; }
+    clearTimeout(slow);
+    pictures.classList.remove('stale');
   }
 
   function open(name, focus) {
@@ -131,18 +139,16 @@ playground.lessons = (element, props, watch, ask, begin, stop) => {
     if (answer.about) Object.assign(here.about, answer.about);
     if (Object.keys(answer.shown).length || !here.answer) here.answer = answer;
     if (answer.progress && !answer.progress.running && answer.asked === here.started) here.started = null;
-    if (answer.asked === wanted) settled();
-    if (answer.part !== part) return;
-    if (answer.about) describe();
-    found();
-  }
-  function settled() {
-    clearTimeout(slow);
-    pictures.classList.remove('stale');
+    if (answer.part === part) {
+      if (answer.about) describe();
+      found();
+    }
+    if (answer.asked === asking) answered();
   }
 
   on('language', () => { for (const here of Object.values(parts)) if (here.answer && !here.answer.shown[state.lang]) here.answer = null; lists(); show(); });
-  on('refused', () => { settled(); parts[part].started = null; progress(); });
+  on('refused', () => { answered(); parts[part].started = null; progress(); });
+  on('lost', (lost) => { if (!lost && asking) answered(); });
   watch('value', take);
   const lesson = table.find(({ name }) => name === arrived.get('lesson')) ?? table[0];
   open(lesson.parts.includes(arrived.get('part')) ? arrived.get('part') : lesson.parts[0], false);

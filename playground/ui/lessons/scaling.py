@@ -13,6 +13,7 @@ from .view import Question, Shown, View
 from .words import Word, words, yes
 
 GRID, CALCULATOR, SMALL = lesson.LESSON.experiments
+EACH_LINE = {"tokens": "of_tokens", "parameters": "of_parameters"}  # words for what a line of the picture shares
 COLOURS = (ATTENTION, FEED_FORWARD, NORM, OFF, ACCENT)
 
 
@@ -52,7 +53,7 @@ def points(fitted: lesson.Fitted, over: str, word: Word) -> Drawing:
         line = sorted((getattr(p, over), p.loss) for p in fitted.points if getattr(p, other) == group)
         series.append(
             Series(
-                word(f"of_{other}", n=short(group)),
+                word(EACH_LINE[other], n=short(group)),
                 [loss for _, loss in line],
                 colour,
                 x=[x for x, _ in line],

@@ -19,14 +19,23 @@ from playground.ui.components import ASSETS, lessons
 from playground.ui.session import Session
 from playground.ui.wiring import Part, Wiring
 
-from . import encoder_decoder, extrapolation, feed_forward, layer_norm, masks, scaling
+from . import (
+    encoder_decoder,
+    extrapolation,
+    feed_forward,
+    layer_norm,
+    masks,
+    positions,
+    residuals,
+    scaling,
+)
 from .values import checked
 from .view import Shown, View, question_words
 
 TAB = "lessons"
+SHOWN = (layer_norm, feed_forward, residuals, positions, extrapolation, masks, encoder_decoder, scaling)
 OFTEN = 0.4  # seconds between two reports of progress
-LESSONS = (layer_norm, feed_forward, extrapolation, masks, encoder_decoder, scaling)
-VIEWS: dict[str, View] = {view.experiment.name: view for lesson in LESSONS for view in lesson.VIEWS}
+VIEWS: dict[str, View] = {view.experiment.name: view for lesson in SHOWN for view in lesson.VIEWS}
 
 
 def asked_for(asked: Any) -> View:
@@ -132,7 +141,7 @@ def build(wiring: Wiring, _: Any) -> Part:
         session.work = None
         return []
 
-    wiring.on([shown.ask], ask, [wiring.lang], [shown], trigger_mode="always_last")
+    wiring.on([shown.ask], ask, [wiring.lang], [shown], trigger_mode="multiple")  # the page asks one at a time
     wiring.on([shown.begin], begin, [wiring.session], [shown], trigger_mode="multiple")
     wiring.on([shown.stop], stop, [wiring.session], [], queue=False)
     return Part(tab, {})

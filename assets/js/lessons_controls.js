@@ -1,5 +1,5 @@
 // The controls of one experiment, drawn from their description; `changed(values)` hears of every movement.
-playground.lessonControls = (controls, values, changed, words) => {
+playground.lessonControls = (controls, values, changed, w) => {
   const { el } = playground;
   const set = (name, value) => { values[name] = value; changed(); };
   const written = (value, control) => {
@@ -60,6 +60,6 @@ playground.lessonControls = (controls, values, changed, words) => {
     form.append(made);
     if (control.info) form.append(el('p', { class: 'note', text: control.info }));
   }
-  if (controls.length) form.append(el('button', { type: 'button', class: 'pg-button again', text: words.reset, onclick: () => { for (const { name, value } of controls) values[name] = value; changed(true); } }));
+  if (controls.length) form.append(el('button', { type: 'button', class: 'pg-button again', text: w.reset, onclick: () => { for (const { name, value } of controls) values[name] = value; changed(true); } }));
   return form;
 };
