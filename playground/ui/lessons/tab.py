@@ -33,7 +33,16 @@ from .values import checked
 from .view import Shown, View, question_words
 
 TAB = "lessons"
-SHOWN = (layer_norm, feed_forward, residuals, positions, extrapolation, masks, encoder_decoder, scaling)
+SHOWN = (  # in the order of LESSONS
+    layer_norm,
+    feed_forward,
+    residuals,
+    positions,
+    extrapolation,
+    masks,
+    encoder_decoder,
+    scaling,
+)
 OFTEN = 0.4  # seconds between two reports of progress
 VIEWS: dict[str, View] = {view.experiment.name: view for lesson in SHOWN for view in lesson.VIEWS}
 
