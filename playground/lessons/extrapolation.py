@@ -120,7 +120,7 @@ class Setting:
         return GPTConfig(VOCABULARY, LONGER * self.length, self.width, self.width // 16, self.layers)
 
 
-SHIPPED = Setting(length=64, width=64, layers=2, steps=700, batch=48, evaluated=1024)
+SHIPPED = Setting(length=64, width=64, layers=2, steps=450, batch=48, evaluated=1024)
 LIVE = Setting(length=32, width=32, layers=1, steps=150, batch=32, evaluated=192)
 
 

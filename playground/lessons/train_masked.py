@@ -44,6 +44,13 @@ def from_storyteller() -> GPTModel:
     return model
 
 
+def begun(folder: Path | None) -> GPTModel:
+    """Where training begins: at `storyteller`, or at what an earlier training left in a folder. Raises: ModelError"""
+    if folder is None:
+        return from_storyteller()
+    return packed.load(GPTModel(CONFIG), folder / "model.safetensors").requires_grad_(True).train()
+
+
 def ahead(T: int, bias: float) -> Tensor:
     """What is added to the scores of tokens further right: 0 is no mask at all, minus infinity the causal one.
 
@@ -77,12 +84,14 @@ def attended(attention: MultiHeadAttention, x: Tensor, added: Tensor) -> Tensor:
     return out
 
 
-def fading(step: int, steps: int) -> float:
-    """The bias against looking right: the causal mask fades away over the first half of the training."""
-    return -8.0 * max(0.0, 1 - step / (0.5 * steps))
+def fading(step: int, fade: int) -> float:
+    """The bias against looking right: the causal mask fades away over the first `fade` steps."""
+    return -8.0 * max(0.0, 1 - step / fade) if fade else 0.0
 
 
-def train(model: GPTModel, text: Rows, steps: int, batch: int, peak: float, share: float, seed: int) -> Iterator[float]:
+def train(
+    model: GPTModel, text: Rows, steps: int, batch: int, peak: float, share: float, fade: int, seed: int
+) -> Iterator[float]:
     """Train `model` in place, one loss per step. Units: nats per hidden token"""
     rng = torch.Generator().manual_seed(seed)
     optimizer = torch.optim.AdamW(model.parameters(), lr=peak, betas=(0.9, 0.98), weight_decay=0.01)
@@ -93,7 +102,7 @@ def train(model: GPTModel, text: Rows, steps: int, batch: int, peak: float, shar
         hidden = torch.rand(ids.shape, generator=rng) < share
         for group in optimizer.param_groups:
             group["lr"] = peak * min((step + 1) / 50, 0.02 + 0.98 * 0.5 * (1 + math.cos(math.pi * step / steps)))
-        loss = loss_of(model, ids, hidden, fading(step, steps))
+        loss = loss_of(model, ids, hidden, fading(step, fade))
         optimizer.zero_grad()
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -122,18 +131,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--length", type=int, default=64, help="tokens of a row")
     parser.add_argument("--learning-rate", type=float, default=6e-4)
     parser.add_argument("--share", type=float, default=0.15, help="of the tokens, to be hidden")
+    parser.add_argument("--fade", type=int, default=1000, help="steps over which the causal mask fades away")
+    parser.add_argument("--start", type=Path, metavar="FOLDER", help="go on from a model of this command's making")
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args(arguments)
     torch.set_num_threads(1)
     texts, held_out = read_texts(args.texts)
     words = tokenizer("storyteller")
     text, unseen = rows(texts, words, args.length), rows(held_out, words, args.length)
-    model, began, curve, sums = from_storyteller(), time.process_time(), [], []
-    steps = train(model, text, args.steps, args.batch, args.learning_rate, args.share, args.seed)
+    model, began, curve, sums = begun(args.start), time.process_time(), [], []
+    steps = train(model, text, args.steps, args.batch, args.learning_rate, args.share, args.fade, args.seed)
     for step, loss in enumerate(steps, 1):
         sums.append(loss)
         if step % 100 == 0 or step == args.steps:
-            unseen_loss = held_out_loss(model, unseen, args.share, fading(step, args.steps))
+            unseen_loss = held_out_loss(model, unseen, args.share, fading(step, args.fade))
             curve.append({"step": step, "loss": round(sum(sums) / len(sums), 4), "held_out": round(unseen_loss, 4)})
             sys.stderr.write(f"{curve[-1]}  {time.process_time() - began:.0f} s\n")
             sums = []
@@ -142,7 +153,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     results = {
         "command": f"python -m playground.lessons.train_masked --texts {args.texts.name} --out FOLDER"
         f" --steps {args.steps} --batch {args.batch} --length {args.length} --learning-rate {args.learning_rate}"
-        f" --share {args.share} --seed {args.seed}",
+        f" --share {args.share} --fade {args.fade} --seed {args.seed}" + (" --start FOLDER" if args.start else ""),
         "parameters": CONFIG.n_parameters,
         "cpu_seconds": round(time.process_time() - began),
         "held_out_as_shipped": round(held_out_loss(shipped, unseen, args.share), 4),
