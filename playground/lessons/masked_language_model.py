@@ -224,7 +224,7 @@ SENTENCE = "Once upon a time, there was a little girl named Lily. She loved to p
 LESSON = Lesson(
     "masks",
     (
-        Experiment("blank", (Text("text", "The ___ barked at the cat.", 200),), blanks),
+        Experiment("blank", (Text("text", "Lily was very ___ because she lost her doll.", 200),), blanks),
         Experiment("losses", (Text("text", SENTENCE, 160),), losses),
         Experiment(
             "later",

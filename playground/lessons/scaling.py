@@ -135,9 +135,11 @@ def _refine(theta: Floats, n: Floats, d: Floats, losses: Floats, rounds: int = 3
         square = jacobian.T @ jacobian
         step = np.linalg.solve(square + damping * np.diag(np.diag(square) + 1e-12), jacobian.T @ gap)
         tried = theta + step
-        new_value, new_jacobian = _log_loss(tried, n, d)
-        new_gap = np.log(losses) - new_value
-        if new_gap @ new_gap <= gap @ gap:
+        with np.errstate(over="ignore", invalid="ignore"):  # a step far too long; it is taken back
+            new_value, new_jacobian = _log_loss(tried, n, d)
+            new_gap = np.log(losses) - new_value
+            better = bool(new_gap @ new_gap <= gap @ gap)
+        if better:
             theta, gap, jacobian, damping = tried, new_gap, new_jacobian, damping / 3
             if np.abs(step).max() < 1e-9:
                 break

@@ -48,6 +48,7 @@ class Excerpt:
 
 def excerpt(shown: Callable[..., Any], names: tuple[str, ...]) -> Excerpt:
     """`shown` from its source, with the assignments to `names` marked; without names nothing is."""
+    shown = inspect.unwrap(shown)  # @torch.inference_mode() stands around some
     lines, first = inspect.getsourcelines(shown)
     file = Path(inspect.getfile(shown)).relative_to(ROOT).as_posix()
     marked = [

@@ -100,9 +100,9 @@ def live_worst(found: lesson.Extrapolated) -> Question:
 
 def live_better(found: lesson.Extrapolated) -> Question:
     learned, alibi = (rises(found)[kind][0] for kind in ("learned", "alibi"))
-    right = "learned" if learned < alibi - 0.01 else "alibi" if alibi < learned - 0.01 else "same"
+    right = "learned" if learned < alibi - 0.01 else "alibi" if alibi < learned - 0.01 else "equal"
     return Question(
-        "q_within", ("learned", "alibi", "same"), right, {"learned": f"{learned:.2f}", "alibi": f"{alibi:.2f}"}
+        "q_within", ("learned", "alibi", "equal"), right, {"learned": f"{learned:.2f}", "alibi": f"{alibi:.2f}"}
     )
 
 

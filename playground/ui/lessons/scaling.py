@@ -14,6 +14,7 @@ from .words import Word, words, yes
 
 GRID, CALCULATOR, SMALL = lesson.LESSON.experiments
 EACH_LINE = {"tokens": "of_tokens", "parameters": "of_parameters"}  # words for what a line of the picture shares
+SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 COLOURS = (ATTENTION, FEED_FORWARD, NORM, OFF, ACCENT)
 
 
@@ -23,6 +24,12 @@ def short(number: float) -> str:
         if size <= number < 1e15:
             return f"{number / size:.3g}{letter}"
     return f"{number:.3g}"
+
+
+def powers(number: float) -> str:
+    """3.15e23 -> 3.15 × 10²³."""
+    digits, exponent = f"{number:.2e}".split("e")
+    return f"{float(digits):g} × 10{str(int(exponent)).translate(SUPERSCRIPT)}"
 
 
 # The grid.
@@ -101,13 +108,13 @@ def exponent(fitted: lesson.Fitted) -> Question:
     assert fitted.by_parameters is not None
     ours = fitted.by_parameters
     apart = ours.exponent - scaling.KAPLAN_N.exponent
-    right = "same" if abs(apart) <= 2 * ours.standard_error else "more" if apart > 0 else "less"
+    right = "equal" if abs(apart) <= 2 * ours.standard_error else "more" if apart > 0 else "less"
     values = {
         "ours": f"{ours.exponent:.3f}",
         "error": f"{ours.standard_error:.3f}",
         "kaplan": f"{scaling.KAPLAN_N.exponent}",
     }
-    return Question("q_exponent", ("more", "less", "same"), right, values)
+    return Question("q_exponent", ("more", "less", "equal"), right, values)
 
 
 def which(fitted: lesson.Fitted) -> Question:
@@ -133,7 +140,7 @@ def draw_calculator(found: lesson.Calculated, lang: str) -> Shown:
     )
     chart = lines([*curves, here, best, rule], ChartWords(word("picture"), word("parameters"), word("loss")), log="x")
     cost_note = word(
-        "note", parameters=short(found.asked.parameters), tokens=short(found.asked.tokens), flops=f"{costs.flops:.3g}",
+        "note", parameters=short(found.asked.parameters), tokens=short(found.asked.tokens), flops=powers(costs.flops),
         weights=size_of(costs.weight_bytes), training=size_of(costs.training_bytes), hours=f"{costs.gpu_hours:,.0f}",
         gpu=found.gpu.upper(), peak=f"{scaling.GPUS[found.gpu] / 1e12:.0f}", utilisation=f"{found.utilisation:g}",
         years=f"{costs.gpu_hours / 24 / 365.25:,.1f}",
@@ -145,7 +152,7 @@ def draw_calculator(found: lesson.Calculated, lang: str) -> Shown:
     budget_note = word("budget_note", **told)
     gpt_3_note = word(
         "gpt_3_note",
-        flops=f"{gpt_3.flops:.3g}",
+        flops=powers(gpt_3.flops),
         hours=f"{gpt_3.gpu_hours:,.0f}",
         gpu=found.gpu.upper(),
         utilisation=f"{found.utilisation:g}",
@@ -177,20 +184,20 @@ def size_of(count: float) -> str:
 def hungry(found: lesson.Calculated) -> Question:
     """Whether the model asked for has too little text for its size, by the rule of twenty, within a tenth."""
     ratio = found.cost.tokens_per_parameter / scaling.TOKENS_PER_PARAMETER
-    right = "more" if ratio < 0.9 else "less" if ratio > 1.1 else "same"
+    right = "more" if ratio < 0.9 else "less" if ratio > 1.1 else "about"
     values = {
         "ratio": f"{found.cost.tokens_per_parameter:.3g}",
         "n": short(found.rule.parameters),
         "d": short(found.rule.tokens),
     }
-    return Question("q_hungry", ("more", "less", "same"), right, values)
+    return Question("q_hungry", ("more", "less", "about"), right, values)
 
 
 def hours(found: lesson.Calculated) -> Question:
     """What twice the parameters at the rule's tokens per parameter cost: both N and D double."""
     once, twice = (scaling.training_flops(n, scaling.TOKENS_PER_PARAMETER * n) for n in (1e9, 2e9))
     right = min(("two", 2.0), ("four", 4.0), ("eight", 8.0), key=lambda each: abs(each[1] - twice / once))[0]
-    return Question("q_hours", ("two", "four", "eight"), right, {"once": f"{once:.2g}", "twice": f"{twice:.2g}"})
+    return Question("q_hours", ("two", "four", "eight"), right, {"once": powers(once), "twice": powers(twice)})
 
 
 # The live grid.
