@@ -123,18 +123,7 @@ def held_out_loss(model: GPTModel, text: Rows, share: float, bias: float = 0.0, 
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m playground.lessons.train_masked", description=__doc__)
-    parser.add_argument("--texts", type=Path, required=True, metavar="FILE", help=".txt or .txt.xz, see gpt/data.py")
-    parser.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="where model and results go")
-    parser.add_argument("--steps", type=int, default=2000)
-    parser.add_argument("--batch", type=int, default=16)
-    parser.add_argument("--length", type=int, default=64, help="tokens of a row")
-    parser.add_argument("--learning-rate", type=float, default=6e-4)
-    parser.add_argument("--share", type=float, default=0.15, help="of the tokens, to be hidden")
-    parser.add_argument("--fade", type=int, default=1000, help="steps over which the causal mask fades away")
-    parser.add_argument("--start", type=Path, metavar="FOLDER", help="go on from a model of this command's making")
-    parser.add_argument("--seed", type=int, default=0)
-    args = parser.parse_args(arguments)
+    args = _parser().parse_args(arguments)
     torch.set_num_threads(1)
     texts, held_out = read_texts(args.texts)
     words = tokenizer("storyteller")
@@ -161,6 +150,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     }
     (args.out / "results.json").write_text(json.dumps(results, indent=1) + "\n", "utf-8")
     return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m playground.lessons.train_masked", description=__doc__)
+    parser.add_argument("--texts", type=Path, required=True, metavar="FILE", help=".txt or .txt.xz, see gpt/data.py")
+    parser.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="where model and results go")
+    parser.add_argument("--steps", type=int, default=2000)
+    parser.add_argument("--batch", type=int, default=16)
+    parser.add_argument("--length", type=int, default=64, help="tokens of a row")
+    parser.add_argument("--learning-rate", type=float, default=6e-4)
+    parser.add_argument("--share", type=float, default=0.15, help="of the tokens, to be hidden")
+    parser.add_argument("--fade", type=int, default=1000, help="steps over which the causal mask fades away")
+    parser.add_argument("--start", type=Path, metavar="FOLDER", help="go on from a model of this command's making")
+    parser.add_argument("--seed", type=int, default=0)
+    return parser
 
 
 if __name__ == "__main__":
