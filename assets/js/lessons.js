@@ -93,7 +93,7 @@ playground.lessons = (element, props, watch, ask, begin, stop) => {
     prose.replaceChildren(...about.sentences.map((text) => el('p', { text })));
     const form = () => playground.lessonControls(about.controls, here.values, (all) => { if (all) side.firstElementChild.replaceWith(form()); if (!about.trains) want(); }, w);
     side.replaceChildren(form(), training);
-    const formula = el('div', { class: 'formula' });
+    const formula = el('div', { class: 'formula', tabindex: 0, role: 'region', 'aria-label': w.formula });
     formula.innerHTML = about.formula; // ours, from assets/formulas
     const code = about.code.flatMap((each) => playground.code(each, w.code_at));
     behind.replaceChildren(el('div', {}, el('h3', { text: w.formula }), formula), el('div', {}, el('h3', { text: w.code }), ...code));
@@ -122,7 +122,7 @@ playground.lessons = (element, props, watch, ask, begin, stop) => {
     playground.look({ lesson: parts[name].lesson, part: name });
     lists();
     show();
-    if (focus) { title.focus({ preventScroll: true }); root.scrollIntoView({ block: 'nearest' }); }
+    if (focus) { title.focus({ preventScroll: true }); if (title.getBoundingClientRect().top < 0) title.scrollIntoView(); }
   }
   function show() {
     const here = parts[part];
