@@ -31,6 +31,8 @@ playground.lessons = (element, props, watch, ask, begin, stop) => {
     const w = words(), now = parts[part].lesson, names = table.find(({ name }) => name === now).parts;
     contents.setAttribute('aria-label', w.contents);
     contents.replaceChildren(el('ol', {}, ...table.map(({ name }) => el('li', {}, link(first(name), 'lesson', w[`title_${name}`], name === now)))));
+    const list = contents.firstElementChild, current = list.querySelector('[aria-current]');
+    list.scrollLeft = current.offsetLeft - list.offsetLeft - 24; // on a phone the list is one line
     title.textContent = w[`title_${now}`];
     steps.setAttribute('aria-label', w.steps);
     steps.hidden = names.length < 2;
