@@ -64,7 +64,7 @@ playground.lessons = (element, props, watch, ask, begin, stop) => {
     for (const name of names) here.slots[name].show(shown.pictures[name]);
     questions.draw(shown.questions, here.guesses);
     drawn = part;
-    element.dataset.found = `${part} ${state.lang}`;
+    root.dataset.found = `${part} ${state.lang}`;
   }
 
   // A training: started, stopped, and how far it has come.

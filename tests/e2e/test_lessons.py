@@ -12,7 +12,7 @@ PARTS = [(lesson.name, part) for lesson in LESSONS for part in lesson.experiment
 
 def shown(visitor, part):
     """What the experiment found has come, in this language, and its pictures are drawn."""
-    expect(visitor.find("#lessons")).to_have_attribute("data-found", f"{part} {visitor.lang}")
+    expect(visitor.find("#lessons .lessons")).to_have_attribute("data-found", f"{part} {visitor.lang}")
     visitor.page.wait_for_function(
         "[...document.querySelectorAll('#lessons .found .plot')].every((plot) => plot.data !== undefined)"
     )
