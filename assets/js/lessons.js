@@ -31,6 +31,8 @@ playground.lessons = (element, props, watch, ask, begin, stop) => {
     const w = words(), now = parts[part].lesson, names = table.find(({ name }) => name === now).parts;
     contents.setAttribute('aria-label', w.contents);
     contents.replaceChildren(el('ol', {}, ...table.map(({ name }) => el('li', {}, link(first(name), 'lesson', w[`title_${name}`], name === now)))));
+    const list = contents.firstElementChild, current = list.querySelector('[aria-current]');
+    list.scrollLeft = current.offsetLeft - list.offsetLeft - 24; // on a phone the list is one line
     title.textContent = w[`title_${now}`];
     steps.setAttribute('aria-label', w.steps);
     steps.hidden = names.length < 2;
@@ -62,7 +64,7 @@ playground.lessons = (element, props, watch, ask, begin, stop) => {
     for (const name of names) here.slots[name].show(shown.pictures[name]);
     questions.draw(shown.questions, here.guesses);
     drawn = part;
-    element.dataset.found = `${part} ${state.lang}`;
+    root.dataset.found = `${part} ${state.lang}`;
   }
 
   // A training: started, stopped, and how far it has come.
@@ -93,7 +95,7 @@ playground.lessons = (element, props, watch, ask, begin, stop) => {
     prose.replaceChildren(...about.sentences.map((text) => el('p', { text })));
     const form = () => playground.lessonControls(about.controls, here.values, (all) => { if (all) side.firstElementChild.replaceWith(form()); if (!about.trains) want(); }, w);
     side.replaceChildren(form(), training);
-    const formula = el('div', { class: 'formula' });
+    const formula = el('div', { class: 'formula', tabindex: 0, role: 'region', 'aria-label': w.formula });
     formula.innerHTML = about.formula; // ours, from assets/formulas
     const code = about.code.flatMap((each) => playground.code(each, w.code_at));
     behind.replaceChildren(el('div', {}, el('h3', { text: w.formula }), formula), el('div', {}, el('h3', { text: w.code }), ...code));
@@ -122,7 +124,7 @@ playground.lessons = (element, props, watch, ask, begin, stop) => {
     playground.look({ lesson: parts[name].lesson, part: name });
     lists();
     show();
-    if (focus) { title.focus({ preventScroll: true }); root.scrollIntoView({ block: 'nearest' }); }
+    if (focus) { title.focus({ preventScroll: true }); if (title.getBoundingClientRect().top < 0) title.scrollIntoView(); }
   }
   function show() {
     const here = parts[part];

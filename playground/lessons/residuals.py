@@ -37,7 +37,7 @@ class PostNormBlock(nn.Module):
         attended, _ = self.attention(before, NOTHING_OFF, None, False)
         middle, _ = self.norm_1(before + attended, NOTHING_OFF, False)
         thought = self.feed_forward.narrow(F.relu(self.feed_forward.widen(middle)))
-        after, _ = self.norm_2(middle + thought, NOTHING_OFF, False)
+        after: Tensor = self.norm_2(middle + thought, NOTHING_OFF, False)[0]
         return after
 
 

@@ -12,7 +12,7 @@ PARTS = [(lesson.name, part) for lesson in LESSONS for part in lesson.experiment
 
 def shown(visitor, part):
     """What the experiment found has come, in this language, and its pictures are drawn."""
-    expect(visitor.find("#lessons")).to_have_attribute("data-found", f"{part} {visitor.lang}")
+    expect(visitor.find("#lessons .lessons")).to_have_attribute("data-found", f"{part} {visitor.lang}")
     visitor.page.wait_for_function(
         "[...document.querySelectorAll('#lessons .found .plot')].every((plot) => plot.data !== undefined)"
     )
@@ -64,5 +64,22 @@ def test_a_lesson_is_restored_from_its_address_and_answers_in_both_languages(vis
     assert visitor.figure("lesson-vector")["data"][0]["y"] != before  # what was dragged stays
     visitor.find("#lessons .again").click()
     visitor.eventually(lambda: visitor.figure("lesson-vector")["data"][0]["y"] == before)
+    trained_until_stopped(visitor)
     visitor.show_tab("attention")
     expect(visitor.find("#player")).to_be_visible()
+
+
+def trained_until_stopped(visitor):
+    """A training shows its progress and what it found so far, and stops when told to."""
+    visitor.find('#lessons .contents a[data-part="activation"]').click()
+    visitor.find('#lessons .steps a[data-part="dead_units"]').click()
+    start, stop, said = (visitor.find(f"#lessons .sweep {part}") for part in (".start", ".stop", ".note"))
+    expect(said).to_have_text(visitor.say("lessons.invite"))
+    start.click()
+    expect(visitor.find("#lessons progress")).to_be_visible()
+    shown(visitor, "dead_units")
+    expect(said).to_have_text(re.compile(r"\d of 300$"))
+    stop.click()
+    expect(said).to_have_text(re.compile(r"^Stopped at step \d+ of 300\.$"))
+    expect(start).to_be_enabled()
+    guess_all(visitor)

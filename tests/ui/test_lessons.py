@@ -3,16 +3,19 @@
 import json
 import xml.etree.ElementTree as ElementTree
 from functools import cache
+from types import SimpleNamespace
 
 import pytest
 
 from playground.errors import InputError, NotAChoice, NotANumber, OutOfRange, PromptEmpty, PromptTooLong
 from playground.lessons import LESSONS
 from playground.lessons.lesson import Choice, Experiment, Flag, Number, Numbers, Seed, Text
+from playground.runs import Request, Runs
 from playground.text import LANGUAGES, say
 from playground.ui.lessons import tab
 from playground.ui.lessons.tab import VIEWS
 from playground.ui.lessons.values import checked
+from playground.ui.session import Session
 
 
 def least(view):
@@ -53,7 +56,7 @@ def test_an_experiment_is_complete_in_each_language(name, lang):
     assert 2 <= len(told["questions"]) <= 3
     for question in told["questions"]:
         assert question["right"] in dict(question["choices"])
-        assert "{" not in question["why"]
+        assert "{" not in question["asks"] + question["why"]
 
 
 def test_no_two_pictures_have_one_name():
@@ -113,6 +116,32 @@ def test_an_unknown_lesson_is_refused(name):
 def test_what_does_not_train_cannot_be_trained():
     with pytest.raises(InputError):
         next(tab.train(None, None, 1, "vector", {}))
+
+
+# A training.
+
+
+@pytest.fixture
+def training(monkeypatch):
+    """The answers of a short training, each told at once, and the session that wants it."""
+    monkeypatch.setattr(tab, "OFTEN", 0)
+    session, wiring = Session(Request("none", "x")), SimpleNamespace(runs=Runs(lambda _: None))
+    return session, tab.train(wiring, session, 7, "dead_units", {"steps": 20})
+
+
+def test_a_training_tells_how_far_it_has_come_in_both_languages(training):
+    _, answers = training
+    told = list(answers)
+    assert [answer["progress"]["done"] for answer in told] == list(range(21))
+    assert [answer["progress"]["running"] for answer in told] == [True] * 20 + [False]
+    assert all(answer["asked"] == 7 and tuple(answer["shown"]) == LANGUAGES for answer in told)
+
+
+def test_a_training_ends_when_the_visitor_wants_other_work(training):
+    session, answers = training
+    next(answers)
+    session.work = None
+    assert [answer["progress"] for answer in answers] == [{"done": 1, "total": 20, "running": False}]
 
 
 def test_what_never_changes_is_sent_once():

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 
+from torch import Tensor
+
 from playground.figures.lessons.charts import ChartWords, Series, bars, lines
 from playground.figures.style import ACCENT, ATTENTION, FEED_FORWARD, OFF, RESIDUAL
 from playground.gpt import model
@@ -19,7 +21,7 @@ DASHES = {"gelu": "solid", "tanh": "dot", "relu": "solid"}
 def draw_curves(found: lesson.Curves, lang: str) -> Shown:
     word = words(lang, "activation")
 
-    def chart(title: str, curves: dict, points: dict) -> Picture:  # type: ignore[type-arg]
+    def chart(title: str, curves: dict[str, Tensor], points: dict[str, float]) -> Picture:
         series = [
             Series(word(name), curves[name][::8].numpy(), COLOURS[name], DASHES[name]) for name in lesson.ACTIVATIONS
         ]

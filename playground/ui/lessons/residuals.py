@@ -102,7 +102,7 @@ VIEWS = (
         "residual",
         (
             (model.TransformerBlock.forward, ("middle", "after")),
-            (lesson.PostNormBlock.forward, ("(middle, _)", "(after, _)")),
+            (lesson.PostNormBlock.forward, ("(middle, _)", "thought", "after")),
             (lesson.gradients, ("streams",)),
         ),
     ),
@@ -112,5 +112,5 @@ VIEWS = (
         "race",
         ((lesson.Stack.streams, ("x",)), (lesson.again, ("targets",)), (lesson.race, ("now", "adam"))),
     ),
-    View(BLOCK, draw_block, "block", ((lesson.PostNormBlock, ("(middle, _)", "thought", "(after, _)")),)),
+    View(BLOCK, draw_block, "block", ((lesson.PostNormBlock, ("(middle, _)", "thought", "after")),)),
 )

@@ -15,14 +15,13 @@ COMMON = ("yes", "no", "same")  # choices that many questions have; their words 
 class Question:
     """Predict, then reveal. Its words, in lesson_<experiment>.toml, are found by its name:
 
-    `<name>` asks, `<name>_<choice>` are the choices (but for COMMON ones), `<name>_<why>` explains.
+    `<name>` asks, `<name>_<choice>` are the choices (but for COMMON ones), `<name>_why` explains.
     """
 
     name: str
     choices: tuple[str, ...]
     right: str  # one of the choices: as just computed, never a constant
     values: Mapping[str, str] = field(default_factory=dict)  # the numbers in the question and in the explanation
-    why: str = "why"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,5 +60,5 @@ def question_words(lang: str, experiment: str, question: Question) -> dict[str, 
         "asks": say(lang, f"lesson_{experiment}.{name}", **question.values),
         "choices": choices,
         "right": question.right,
-        "why": say(lang, f"lesson_{experiment}.{name}_{question.why}", **question.values),
+        "why": say(lang, f"lesson_{experiment}.{name}_why", **question.values),
     }
