@@ -166,6 +166,13 @@ def test_a_learned_table_breaks_beyond_the_length_trained_on_and_alibi_does_not(
     assert min(parts, key=lambda kind: parts[kind][3]) == "alibi"
 
 
+def test_rope_is_best_within_the_length_and_worst_far_beyond_it():
+    """As it stands; what is done about it in practice (interpolation, NTK-aware scaling) is not in this lesson."""
+    parts = {kind: by_multiple(losses) for kind, losses in shipped()["losses"].items()}
+    assert min(parts, key=lambda kind: parts[kind][0]) == "rope"
+    assert max(parts, key=lambda kind: parts[kind][3]) == "rope"
+
+
 def test_sines_break_too_though_they_are_defined_everywhere():
     first, *_, last = by_multiple(shipped()["losses"]["sinusoidal"])
     assert last > first + 0.1
