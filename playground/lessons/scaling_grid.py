@@ -42,7 +42,7 @@ class Grid:
         return len(self.sizes) * sum(map(self.steps, self.amounts))
 
 
-SHIPPED = Grid(((8, 1), (16, 1), (24, 2), (40, 2), (64, 2)), (2**18, 2**19, 2**20, 2**21), 64, 16, 512)
+SHIPPED = Grid(((8, 1), (16, 1), (24, 2), (40, 2), (64, 2)), (2**19, 2**20, 2**21, 2**22), 64, 16, 512)
 LIVE = Grid(((8, 1), (16, 1), (32, 1)), (2**14, 2**15, 2**16), 32, 16, 128)
 
 
@@ -114,7 +114,7 @@ class Fitted:
     training: tuple[int, int, int, float] | None = None  # width, characters, step of all, loss: what is trained now
 
 
-def fitted(points: list[Point], now: tuple[int, int, int, float] | None = None) -> Fitted:
+def fitted(points: list[Point]) -> Fitted:
     law = by_parameters = by_tokens = None
     if points:
         most, largest = max(p.tokens for p in points), max(p.parameters for p in points)
@@ -125,7 +125,7 @@ def fitted(points: list[Point], now: tuple[int, int, int, float] | None = None) 
             by_tokens = power_law([p.tokens for p in of_largest], [p.loss for p in of_largest])
     if len(points) > 5:
         law = fit([p.parameters for p in points], [p.tokens for p in points], [p.loss for p in points])
-    return Fitted(points, law, by_parameters, by_tokens, now)
+    return Fitted(points, law, by_parameters, by_tokens)
 
 
 @cache
