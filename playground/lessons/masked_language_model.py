@@ -103,7 +103,8 @@ def fill(masked: GPTModel, gpt: GPTModel, ids: Sequence[int]) -> list[Filled]:
 
 def _both_sides(masked: GPTModel, rows: Tensor) -> Tensor:
     """Scores for every token of each row, seen from both sides; never for MASK itself. Shapes: (B, T) -> (B, T, V)"""
-    return masked(F.pad(rows, (1, 0), value=START), BOTH_SIDES)[:, :-1, :MASK]
+    logits: Tensor = masked(F.pad(rows, (1, 0), value=START), BOTH_SIDES)  # (B, 1 + T, V + 1)
+    return logits[:, :-1, :MASK]
 
 
 @torch.inference_mode()
@@ -158,7 +159,8 @@ def moved_by(model: GPTModel, ids: Sequence[int], position: int, token: int, cau
     """
     changed = [*ids[:position], token, *ids[position + 1 :]]
     before, after = model(torch.tensor([ids, changed]), NOTHING_OFF if causal else BOTH_SIDES)  # (T, V) each
-    return (after - before).abs().amax(-1)
+    moved: Tensor = (after - before).abs().amax(-1)
+    return moved
 
 
 # The experiments.
@@ -216,8 +218,8 @@ def change(text: str, word: str, position: int) -> Change:
     """Put the first token of `word` at a position, or at the last one there is. Raises: PromptEmpty, TextTooLong"""
     ids = without_blanks(text)
     position, token = min(position, len(ids) - 1), without_blanks(word)[0]
-    moved = [moved_by(storyteller(), ids, position, token, causal) for causal in (True, False)]
-    return Change(tuple(map(label, ids)), position, *moved, causal_mask(len(ids)))
+    masked, unmasked = (moved_by(storyteller(), ids, position, token, causal) for causal in (True, False))
+    return Change(tuple(map(label, ids)), position, masked, unmasked, causal_mask(len(ids)))
 
 
 SENTENCE = "Once upon a time, there was a little girl named Lily. She loved to play in the park."

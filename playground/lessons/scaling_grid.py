@@ -1,6 +1,7 @@
 """A grid of small GPTs, each size trained on each amount of text: the points that a scaling law is fitted to."""
 
 import json
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
@@ -69,7 +70,7 @@ class GridStep:
 
 def learning_rate(width: int) -> float:
     """Wider models want smaller steps: 0.01 at width 16, by the inverse root."""
-    return 0.04 / width**0.5
+    return 0.04 / math.sqrt(width)
 
 
 def sweep(grid: Grid, text: Rows, unseen: Rows) -> Iterator[GridStep]:

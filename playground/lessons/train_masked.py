@@ -10,8 +10,9 @@ import json
 import math
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import cast
 
 import torch
 import torch.nn.functional as F
@@ -21,7 +22,7 @@ from playground.gpt import packed
 from playground.gpt.ablation import NOTHING_OFF
 from playground.gpt.checkpoints import load
 from playground.gpt.data import Rows, read_texts, rows
-from playground.gpt.model import GPTModel, MultiHeadAttention
+from playground.gpt.model import GPTModel, MultiHeadAttention, TransformerBlock
 from playground.gpt.tokenizer import tokenizer
 
 from .masked_language_model import CONFIG, MASK, START
@@ -68,7 +69,7 @@ def loss_of(model: GPTModel, ids: Tensor, hidden: Tensor, bias: float = 0.0) -> 
     shown = F.pad(ids.masked_fill(hidden, MASK), (1, 0), value=START)  # (B, 1 + T)
     added = ahead(shown.size(1), bias)
     x = model.token_embedding(shown) + model.position_embedding.weight[: shown.size(1)]
-    for block in model.blocks:
+    for block in cast(Iterable[TransformerBlock], model.blocks):
         x = x + attended(block.attention, block.norm_1(x, NOTHING_OFF, False)[0], added)
         x = x + block.feed_forward(block.norm_2(x, NOTHING_OFF, False)[0], NOTHING_OFF, False)[0]
     states = model.final_norm(x[:, :-1][hidden], NOTHING_OFF, False)[0]  # (N, C), each from the place before
