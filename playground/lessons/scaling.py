@@ -91,9 +91,12 @@ def fit(parameters: Sequence[float], tokens: Sequence[float], losses: Sequence[f
     # Five constants have bent the curve towards the points, so the residuals are a little too small.
     residuals = (residuals - residuals.mean()) * np.sqrt(len(measured) / (len(measured) - 5))
     rng, again = np.random.default_rng(0), []
+    # A floor near 0 hardly bends the curve and would stay there: each fit begins with one that does.
+    begin = theta.copy()
+    begin[0] = max(theta[0], np.log(measured.min() / 2))
     for _ in range(bootstraps):
         dealt = fitted * np.exp(rng.choice(residuals, len(measured)))
-        again.append(_law(_refine(theta, n, d, dealt, 40)))
+        again.append(_law(_refine(begin, n, d, dealt, 60)))
     low, high = np.percentile(np.array(again), [5, 95], axis=0)
     error = float(np.sqrt(np.mean(np.log(measured / fitted) ** 2)))
     return Fit(_law(theta), Law(*low.tolist()), Law(*high.tolist()), error)

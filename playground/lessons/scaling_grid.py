@@ -43,7 +43,9 @@ class Grid:
         return len(self.sizes) * sum(map(self.steps, self.amounts))
 
 
-SHIPPED = Grid(((8, 1), (16, 1), (24, 2), (40, 2), (64, 2)), (2**19, 2**20, 2**21, 2**22), 64, 16, 512)
+SHIPPED = Grid(((8, 1), (16, 1), (24, 2), (40, 2), (64, 2)), (2**18, 2**19, 2**20, 2**21), 64, 16, 512)
+# After 256 steps a model has hardly found out what a text is, a large one least of all: no law holds there yet.
+SETTLED = 2**19
 LIVE = Grid(((8, 1), (16, 1), (32, 1)), (2**14, 2**15, 2**16), 32, 16, 128)
 
 
@@ -106,16 +108,19 @@ def shipped_points() -> list[Point]:
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """Points of a grid and the law through them; a grid too small for five constants has none."""
+    """Points of a grid and the laws through them, None where they are too few."""
 
     points: list[Point]
-    law: Fit | None
-    by_parameters: PowerLaw | None  # a straight line through the models with the most data
-    by_tokens: PowerLaw | None  # and through the amounts, for the largest model
+    law: Fit | None = None
+    by_parameters: PowerLaw | None = None  # a straight line through the models with the most data
+    by_tokens: PowerLaw | None = None  # and through the amounts, for the largest model
+    least: int = 0  # characters that a model must have read to be fitted
     training: tuple[int, int, int, float] | None = None  # width, characters, step of all, loss: what is trained now
 
 
-def fitted(points: list[Point]) -> Fitted:
+def fitted(points: list[Point], least: int = 0) -> Fitted:
+    """Laws through the models that read at least so many characters."""
+    shown, points = points, [point for point in points if point.tokens >= least]
     law = by_parameters = by_tokens = None
     if points:
         most, largest = max(p.tokens for p in points), max(p.parameters for p in points)
@@ -126,12 +131,12 @@ def fitted(points: list[Point]) -> Fitted:
             by_tokens = power_law([p.tokens for p in of_largest], [p.loss for p in of_largest])
     if len(points) > 5:
         law = fit([p.parameters for p in points], [p.tokens for p in points], [p.loss for p in points])
-    return Fitted(points, law, by_parameters, by_tokens)
+    return Fitted(shown, law, by_parameters, by_tokens, least)
 
 
 @cache
 def of_shipped() -> Fitted:
-    return fitted(shipped_points())
+    return fitted(shipped_points(), SETTLED)
 
 
 def live(steps: int, seed: int) -> Iterator[Progress]:
@@ -147,11 +152,7 @@ def live(steps: int, seed: int) -> Iterator[Progress]:
         if step.point is not None:
             points.append(step.point)
         last = step.done == step.total
-        shown = (
-            fitted(list(points))
-            if last
-            else Fitted(list(points), None, None, None, (width, amount, step.done, step.loss))
-        )
+        shown = fitted(list(points)) if last else Fitted(list(points), training=(width, amount, step.done, step.loss))
         yield Progress(step.done, step.total, shown)
 
 

@@ -26,6 +26,11 @@ def short(number: float) -> str:
     return f"{number:.3g}"
 
 
+def constant(number: float) -> str:
+    """A constant of a law: three digits, 0 where it is smaller than any loss we measure."""
+    return "0" if number < 5e-4 else f"{number:.3g}" if number < 1e4 else powers(number)
+
+
 def powers(number: float) -> str:
     """3.15e23 -> 3.15 × 10²³."""
     digits, exponent = f"{number:.2e}".split("e")
@@ -39,13 +44,20 @@ def draw_grid(found: tuple[lesson.Fitted, str], lang: str) -> Shown:
     (fitted, over), word, results = found, words(lang, "grid"), lesson.shipped()
     assert fitted.law is not None
     law, low, high = fitted.law.law, fitted.law.low, fitted.law.high
-    ranges = {
-        name: f"{getattr(law, name):.3g} ({getattr(low, name):.3g}–{getattr(high, name):.3g})" for name in law._fields
-    }
+    each = zip(law._fields, law, low, high, strict=True)
+    ranges = {name: f"{constant(x)} ({constant(least)}–{constant(most)})" for name, x, least, most in each}
     pictures = {
         "grid_points": Picture(
             points(fitted, over, word),
-            [word("note", command=results["command"], seconds=results["cpu_seconds"], count=len(fitted.points))],
+            [
+                word(
+                    "note",
+                    command=results["command"],
+                    seconds=results["cpu_seconds"],
+                    count=len(fitted.points),
+                    least=short(fitted.least),
+                )
+            ],
         ),
         "grid_exponents": Picture(exponents(fitted, word), [word("law", error=f"{fitted.law.error:.1%}", **ranges)]),
     }
