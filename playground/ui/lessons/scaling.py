@@ -1,5 +1,6 @@
 """Lesson 8 on the page: a grid of small models and the law through them, a calculator, and a grid trained live."""
 
+import math
 from collections.abc import Sequence
 
 from playground.figures.follow import Drawing
@@ -28,7 +29,9 @@ def short(number: float) -> str:
 
 def constant(number: float) -> str:
     """A constant of a law: three digits, 0 where it is smaller than any loss we measure."""
-    return "0" if number < 5e-4 else f"{number:.3g}" if number < 1e4 else powers(number)
+    if number < 5e-4 or number >= 1e4:
+        return "0" if number < 1 else powers(number)
+    return f"{number:.3g}" if number < 1000 else f"{number:.0f}"
 
 
 def powers(number: float) -> str:
@@ -110,9 +113,9 @@ def doubled(fitted: lesson.Fitted) -> Question:
     assert fitted.law is not None
     at, law = largest(fitted), fitted.law.law
     saved = 1 - law.loss(2 * at.parameters, at.tokens) / law.loss(at.parameters, at.tokens)
-    right = min(("half", 0.5), ("tenth", 0.1), ("fiftieth", 0.02), key=lambda each: abs(each[1] - saved))[0]
+    right = min(("half", 0.5), ("fifth", 0.2), ("twentieth", 0.05), key=lambda each: abs(math.log(each[1] / saved)))[0]
     return Question(
-        "q_doubled", ("half", "tenth", "fiftieth"), right, {"n": short(at.parameters), "saved": f"{saved:.1%}"}
+        "q_doubled", ("half", "fifth", "twentieth"), right, {"n": short(at.parameters), "saved": f"{saved:.1%}"}
     )
 
 
