@@ -144,7 +144,7 @@ def race(depth: str, rate: str, steps: float, seed: int) -> Iterator[Progress]:
     """All kinds read the same examples, with Adam and no warm-up."""
     config = GPTConfig(vocab_size=SYMBOLS, context_length=LENGTH, emb_dim=32, n_heads=4, n_layers=int(depth))
     runners = {kind: stack(kind, config, seed) for kind in KINDS}
-    adam = {kind: torch.optim.Adam(made.parameters(), lr=RATES[rate]) for kind, made in runners.items()}
+    adam = {kind: torch.optim.Adam(made.parameters(), lr=RATES[rate], fused=True) for kind, made in runners.items()}
     rng, total = torch.Generator().manual_seed(seed), int(steps)
     loss: dict[str, list[float]] = {kind: [] for kind in KINDS}
     for step in range(1, total + 1):

@@ -18,14 +18,22 @@ def shown(visitor, part):
     )
 
 
+GUESS = """() => [...document.querySelectorAll('#lessons .question')].map((question) => {
+  const reveal = () => question.querySelector('.reveal'), locked = reveal().disabled;
+  question.querySelector('input').click();
+  reveal().click();
+  return [locked, question.querySelectorAll('.pill.right').length, question.querySelector('.verdict').textContent];
+})"""
+
+
 def guess_all(visitor):
     """A guess and its answer, for every question."""
-    for question in visitor.find("#lessons .question").all():
-        expect(question.locator(".reveal")).to_be_disabled()
-        question.locator("label").first.click()
-        question.locator(".reveal").click()
-        expect(question.locator(".verdict")).to_have_text(re.compile(r"\S[.。]$"))
-        expect(question.locator(".pill.right")).to_have_count(1)
+    answers = visitor.page.evaluate(GUESS)
+    assert len(answers) >= 2
+    for locked, right, verdict in answers:
+        assert locked
+        assert right == 1
+        assert re.search(r"\S[.。]$", verdict)
 
 
 def test_every_lesson_is_walked_from_the_first_to_the_last(home):
@@ -35,7 +43,6 @@ def test_every_lesson_is_walked_from_the_first_to_the_last(home):
         heading = home.find("#lessons h2")
         expect(heading).to_have_text(home.say(f"lessons.title_{lesson}"))
         expect(home.find("#lessons .prose p").first).to_be_visible()
-        home.address_says(tab="lessons", lesson=lesson, part=part.name)
         if not part.trains:
             shown(home, part.name)
             guess_all(home)
@@ -45,6 +52,7 @@ def test_every_lesson_is_walked_from_the_first_to_the_last(home):
         if part is not PARTS[-1][1]:
             home.find("#lessons .next").click()
     expect(home.find("#lessons .next")).to_have_count(0)
+    home.address_says(tab="lessons", lesson=PARTS[-1][0], part=PARTS[-1][1].name)
 
 
 def test_a_lesson_is_restored_from_its_address_and_answers_in_both_languages(visit):

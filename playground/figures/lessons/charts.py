@@ -22,7 +22,8 @@ from playground.figures.style import (
 )
 
 HEIGHT = 320  # pixels
-LEGEND = 26  # pixels for each row of a legend, which stands between title and picture
+LEGEND = 22  # pixels for each row of a legend, which stands between title and picture
+IN_A_ROW = 2  # names, on a narrow page
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +50,13 @@ def still(figure: go.Figure) -> go.Figure:
     return follow(figure, 0, 1)
 
 
-def bars(names: Sequence[str], series: Sequence[Series], words: ChartWords, level: Series | None = None) -> go.Figure:
-    """For every name a group of bars, one of each series; `level` is one number, drawn as a line across."""
+def bars(
+    names: Sequence[str], series: Sequence[Series], words: ChartWords, level: Series | None = None, reach: float = 0
+) -> go.Figure:
+    """For every name a group of bars, one of each series; `level` is one number, drawn as a line across.
+
+    The axis goes up to `reach` at least, so that what is smaller looks small.
+    """
     figure = go.Figure()
     places = np.arange(len(names))
     for each in series:
@@ -68,6 +74,8 @@ def bars(names: Sequence[str], series: Sequence[Series], words: ChartWords, leve
             hovertemplate=hover_lines((level.name, "%{y:.4g}")),
         )  # fmt: skip
     figure.update_xaxes(name_axis(names, words.x))
+    if reach > max(float(np.max(trace.y)) for trace in figure.data):
+        figure.update_yaxes(range=[0, reach])
     return finished(figure, words, zero=True)
 
 
@@ -111,7 +119,8 @@ def heat(
 
 def finished(figure: go.Figure, words: ChartWords, zero: bool) -> go.Figure:
     """The layout of bars and lines; `zero` draws the line where the value is 0."""
-    quiet(figure, literal(words.title), HEIGHT + LEGEND)
+    legend = LEGEND * -(-len(figure.data) // IN_A_ROW)
+    quiet(figure, literal(words.title), HEIGHT + legend)
     figure.update_yaxes(title_text=literal(words.y), zeroline=zero, zerolinewidth=1)
-    margin = {"t": figure.layout.margin.t + LEGEND}
+    margin = {"t": figure.layout.margin.t + legend}
     return still(figure.update_layout(bargap=0.25, showlegend=True, margin=margin))

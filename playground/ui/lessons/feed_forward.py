@@ -70,11 +70,11 @@ def draw_dead(found: lesson.DeadUnits, lang: str) -> Shown:
         shown = {name: f"{value:.1%}" if title == "share" else f"{value:.4f}" for name, value in numbers.items()}
         return Picture(drawn, [word(f"{title}_note", step=found.steps[-1], **shown)])
 
-    more = "relu" if relu.dead[-1] > gelu.dead[-1] else "gelu" if gelu.dead[-1] > relu.dead[-1] else "same"
+    more = "relu" if relu.dead[-1] > gelu.dead[-1] else "gelu" if gelu.dead[-1] > relu.dead[-1] else "alike"
     values = {"relu": f"{relu.dead[-1]:.1%}", "gelu": f"{gelu.dead[-1]:.1%}"}
     revived = {"revived": str(relu.revived), "dead": str(int(relu.silent.sum()))}
     questions = [
-        Question("q_more", ("relu", "gelu", "same"), more, values),
+        Question("q_more", ("relu", "gelu", "alike"), more, values),
         Question("q_revived", ("yes", "no"), yes(relu.revived > 0), revived),
     ]
     pictures = {

@@ -33,6 +33,7 @@ def draw_order(found: lesson.Order, lang: str) -> Shown:
         tokens,
         [Series(word("moved_by"), found.moved.numpy(), OFF)],
         ChartWords(word("moved"), word("token"), word("moved_by")),
+        reach=0.1,
     )
     most = float(found.moved.max())
     note = word("same_note" if most < ROUNDING else "moved_note", most=size(most))
@@ -63,11 +64,11 @@ def draw_sines(found: lesson.Sines, lang: str) -> Shown:
     }
     fast, slow = found.turns
     turns = {"fast": f"{fast:.1f}", "slow": f"{slow:.3g}", "count": str(count)}
-    same = found.symmetric < EXACT
+    equal = found.symmetric < EXACT
     questions = [
         Question("q_slowest", ("left", "right"), "right" if slow < fast else "left", turns),
         Question("q_twice", ("yes", "no"), yes(found.nearest < EXACT), {"nearest": f"{found.nearest:.3f}"}),
-        Question("q_sides", ("same", "changed"), "same" if same else "changed", {"error": size(found.symmetric)}),
+        Question("q_sides", ("equal", "changed"), "equal" if equal else "changed", {"error": size(found.symmetric)}),
     ]
     return Shown(pictures, questions)
 

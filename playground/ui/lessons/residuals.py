@@ -50,8 +50,8 @@ def normed(found: lesson.Gradients) -> Question:
 
 def stream(found: lesson.Gradients) -> Question:
     pre, post = found.sizes["pre"][-1], found.sizes["post"][-1]
-    right = "same" if math.isclose(pre, post, rel_tol=0.05) else "pre" if pre > post else "post"
-    return Question("q_stream", ("pre", "post", "same"), right, {"pre": f"{pre:.2f}", "post": f"{post:.2f}"})
+    right = "alike" if math.isclose(pre, post, rel_tol=0.05) else "pre" if pre > post else "post"
+    return Question("q_stream", ("pre", "post", "alike"), right, {"pre": f"{pre:.2f}", "post": f"{post:.2f}"})
 
 
 def draw_race(found: lesson.Race, lang: str) -> Shown:

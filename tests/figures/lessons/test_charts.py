@@ -17,6 +17,12 @@ def test_bars_stand_side_by_side_with_a_level_across():
     assert seen["layout"]["title"]["text"] == "&#60;b&#62;title"
 
 
+def test_bars_far_below_the_reach_look_small():
+    low, high = (received(bars(["a"], [Series("one", [y], "#0072b2")], WORDS, reach=1.0)) for y in (1e-6, 2.0))
+    assert low["layout"]["yaxis"]["range"] == [0, 1]
+    assert "range" not in high["layout"]["yaxis"]
+
+
 def test_lines_share_an_x_or_have_their_own():
     own = Series("point", [7.0], "#b4304a", x=[0.5], markers=True)
     seen = received(lines([Series("curve", [1.0, 2.0], "#0072b2"), own], WORDS, [0.0, 1.0], log="y"))
