@@ -4,7 +4,8 @@ PlaygroundError
 ├── InputError            something a visitor can change
 │   ├── PromptEmpty, PromptTooLong, ContextFull, MemoryLimit, FileTooLarge, TooManyVisitors
 │   ├── OutOfRange, NotAChoice, NotANumber, NotWhole, UnknownSwitch, UnknownEdge, UnknownToken, TooManySwitches
-│   └── CacheUnusable, NothingToSee, NotFinite, AttributionWithoutResiduals
+│   ├── CacheUnusable, NothingToSee, NotFinite, AttributionWithoutResiduals
+│   └── CharacterUnknown, NothingToFill, TextTooLong
 ├── PortTaken             somebody else serves at that port
 ├── SettingUnusable       an environment variable that is no limit
 ├── Unforeseen            a fault of ours, noted in the log
@@ -91,6 +92,15 @@ class UnknownEdge(InputError): ...
 
 
 class UnknownToken(InputError): ...
+
+
+class CharacterUnknown(InputError): ...
+
+
+class NothingToFill(InputError): ...
+
+
+class TextTooLong(InputError): ...
 
 
 class CacheUnusable(InputError): ...

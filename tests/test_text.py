@@ -28,6 +28,7 @@ SENT_WHOLE = {
     "feed_forward": "neurons",
     "figure": "figure",
     "guide": "guide",
+    "lessons": "lessons",
     "measures": "measures",
     "overview": "overview",
     "player": "player",
@@ -127,35 +128,49 @@ def test_every_key_that_the_scripts_name_exists():
             assert f"{file}.{name}" in ENTRIES, f"{script}.js: {name}"
 
 
+def code_of(script: str) -> str:
+    """With the files that are parts of it, such as lessons_questions.js of lessons.js."""
+    return "\n".join(path.read_text("utf-8") for path in SCRIPTS if re.fullmatch(rf"{script}(_\w+)?", path.stem))
+
+
 def names_in_script(script: str) -> tuple[set[str], list[str], bool]:
     """What a script reads of its words: by name, by pattern, and whether also by a name computed."""
-    code = (ROOT / "assets" / "js" / f"{script}.js").read_text("utf-8")
+    code = code_of(script)
     words = r"(?:\bw|words\(\))"
     named = set(re.findall(rf"{words}\.(\w+)", code))
     patterns = [re.sub(r"\$\{\w+(\.\w+)*\}", r"\\w+", each) for each in re.findall(rf"{words}\[`([^`]*)`\]", code)]
     return named, patterns, bool(re.search(rf"{words}\[[a-z]", code))
 
 
+def is_filled(parts: list[str | None], key: str, words: set[str]) -> bool:
+    """Whether a key is these parts, with a word of the code, or nothing, in every blank."""
+    if not parts:
+        return not key
+    first, rest = parts[0], parts[1:]
+    if first is not None:
+        return key.startswith(first) and is_filled(rest, key.removeprefix(first), words)
+    cuts = (n for n in range(len(key) + 1) if n == 0 or key[:n] in words)
+    return any(is_filled(rest, key[n:], words) for n in cuts)
+
+
 def used_in_python() -> set[str]:
     """Keys that the code may ask for; what fills an f-string must stand somewhere in the code as a word."""
     words = {node.value for _, node in parsed() if isinstance(node, ast.Constant) and isinstance(node.value, str)}
     words |= {node.target.id for _, node in parsed() if isinstance(node, ast.AnnAssign) and hasattr(node.target, "id")}
-    parts = sorted({word for word in words if re.fullmatch(r"[a-z_0-9]+", word)}, key=len, reverse=True)
-    any_part = f"(?:{'|'.join(parts)}|)"
-    patterns = [
-        "".join(any_part if part is None else re.escape(part) for part in wildcard(node))
+    patterns = {
+        tuple(wildcard(node))
         for _, node in parsed()
-        if isinstance(node, ast.JoinedStr) and re.match(r"[a-z_]+\.", str(wildcard(node)[0]))
-    ]
+        if isinstance(node, ast.JoinedStr) and re.match(r"[a-z_]+\.|lesson_", str(wildcard(node)[0]))
+    }
     found = {key for key in ENTRIES if key in words}
-    return found | {key for pattern in patterns for key in ENTRIES if re.fullmatch(pattern, key)}
+    return found | {key for key in ENTRIES if any(is_filled([*parts], key, words) for parts in patterns)}
 
 
 def used_in_scripts() -> set[str]:
     found = set()
     for file, script in SENT_WHOLE.items():
         named, patterns, computed = names_in_script(script)
-        code = (ROOT / "assets" / "js" / f"{script}.js").read_text("utf-8")
+        code = code_of(script)
         python = " ".join(path.read_text("utf-8") for path in PYTHON)
         for key in (key for key in ENTRIES if key.startswith(f"{file}.")):
             name = key.split(".")[1]

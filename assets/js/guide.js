@@ -37,6 +37,7 @@ playground.guide = (element, props) => {
     step = to;
     keep('tour', 'done'); // seen once is enough, however the visit ends
     card.hidden = false;
+    if (!document.querySelector(STEPS[step][1])?.offsetParent) document.querySelector('#tab-attention-button')?.click(); // lessons hide it
     mark();
     draw();
     const target = document.querySelector(STEPS[step][1]);

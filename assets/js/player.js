@@ -212,7 +212,7 @@ playground.player = (element, props, watch, need, branch, ...sees) => {
 
   const keys = (event) => {
     if (!element.isConnected) { document.removeEventListener('keydown', keys); return; }
-    if (!view || event.defaultPrevented || event.isComposing || event.ctrlKey || event.metaKey || event.altKey || typing(event.target)) return;
+    if (!view || event.defaultPrevented || event.isComposing || event.ctrlKey || event.metaKey || event.altKey || typing(event.target) || !element.offsetParent) return; // lessons hide it
     const wanted = { ArrowRight: 'step', ArrowLeft: 'back', Home: 'first', End: 'last' }[event.key];
     if (wanted) { event.preventDefault(); actions[wanted](); }
     else if (event.key === ' ' && event.target === document.body) { event.preventDefault(); actions.play(); }

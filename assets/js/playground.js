@@ -157,7 +157,7 @@ window.playground = (() => {
   }
 
   // What to call the file of a component.
-  const called = (element) => (element.closest('.block') ?? element).id || 'figure';
+  const called = (element) => element.dataset.called ?? ((element.closest('.block') ?? element).id || 'figure');
 
   const typing = (target) => target.closest?.('input, textarea, select, [contenteditable], [role=tab], [role=slider], [role=listbox], [role=radio]');
 

@@ -8,6 +8,7 @@ from typing import Any
 from playground.errors import AssetDamaged
 from playground.figures.follow import PLOTLY_JS
 from playground.figures.style import BLUES, BLUES_DARK
+from playground.lessons import LESSONS
 from playground.limits import Limits
 from playground.text import LANGUAGES, say, under
 
@@ -16,21 +17,10 @@ from .html import Component, Figure
 
 ASSETS = Path(__file__).parents[2] / "assets"
 SCRIPTS = (
-    *(
-        "playground",
-        "roving",
-        "heat",
-        "player",
-        "bars",
-        "switches",
-        "thumbs",
-        "overview",
-        "measures",
-        "edges",
-        "figure",
-    ),
+    *("playground", "roving", "code", "heat", "player", "bars", "switches", "thumbs", "overview", "measures", "edges"),
+    "figure",
     *("sweep", "alert", "identity", "proofs", "neurons", "architecture", "beside", "twice", "save", "take_home"),
-    "guide",
+    *("guide", "lessons_controls", "lessons_questions", "lessons"),
 )
 SENTENCES = {  # script -> the file of texts that it shows
     "player": "player",
@@ -50,9 +40,10 @@ SENTENCES = {  # script -> the file of texts that it shows
     "take_home": "take_home",
     "alert": "alert",
     "guide": "guide",
+    "lessons": "lessons",
 }
 # Never shown twice, side by side.
-ALONE = ("alert", "player", "bars", "switches", "proofs", "sweep", "beside", "take_home", "guide")
+ALONE = ("alert", "player", "bars", "switches", "proofs", "sweep", "beside", "take_home", "guide", "lessons")
 
 
 def component(
@@ -82,6 +73,9 @@ def given(limits: Limits) -> dict[str, dict[str, Any]]:
     for lang in LANGUAGES:
         known["alert"]["words"][lang]["full"] = say(lang, "alert.full", limit=limits.queue)
     known["architecture"]["sources"] = source.excerpts()
+    known["lessons"]["table"] = [
+        {"name": lesson.name, "parts": [part.name for part in lesson.experiments]} for lesson in LESSONS
+    ]
     for script in ("thumbs", "overview"):
         known[script] |= {"light": BLUES, "dark": BLUES_DARK}
     return known
@@ -182,6 +176,11 @@ def neurons() -> Any:
 def guide() -> Any:
     """The header's projector button and the tour of a first visit."""
     return component("guide", (), '<div class="guide"></div>', elem_id="guide")
+
+
+def lessons() -> Any:
+    """All lessons. Events `ask`: this experiment with these values, please; `begin` and `stop` one that trains."""
+    return component("lessons", ("ask", "begin", "stop"), '<div class="lessons"></div>', elem_id="lessons")
 
 
 def architecture() -> Any:

@@ -41,11 +41,13 @@ class Picture:
     figure: Drawing
     notes: list[str]
 
+    def as_json(self) -> str:
+        """As figure.js reads it."""
+        return f'{{"figure": {as_json(self.figure)}, "notes": {json.dumps(self.notes, ensure_ascii=False)}}}'
+
 
 class Figure(Component):
     """Takes a Picture."""
 
     def written(self, value: Picture | None) -> str | None:
-        if value is None:
-            return None
-        return f'{{"figure": {as_json(value.figure)}, "notes": {json.dumps(value.notes, ensure_ascii=False)}}}'
+        return None if value is None else value.as_json()

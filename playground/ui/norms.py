@@ -85,7 +85,7 @@ def build(wiring: Wiring, _: Run) -> Part:
             with gr.Column(scale=3, min_width=300):
                 one = figure("norm-by-token")
             with gr.Column(scale=2, min_width=220, elem_classes="help"):
-                gr.HTML(asset("layer_norm.mathml"), apply_default_css=False)
+                gr.HTML(asset("formulas/layer_norm.mathml"), apply_default_css=False)
                 explanation(wiring, "norms.help")
         norm_detail.build(wiring, TAB, which)
         stage = wiring.fitted(gr.Radio(list(STAGES), value=STAGES[0], elem_id="norm-stage"), stages)

@@ -33,12 +33,13 @@ from .components import alert, bars, guide, player, switches
 from .components import proofs as proof_badge
 from .html import Component
 from .intake import Page, said
+from .lessons import tab as lessons
 from .session import Choice, Session
 from .wiring import Part, Wiring
 
 PROMPT = "Once upon a time, there was a little fox"
 NEW_TOKENS, MOST_AT_ONCE = 20, 100
-TABS = (attention, generation, norms, feed_forward, residual, lens, model_tab)
+TABS = (attention, generation, norms, feed_forward, residual, lens, model_tab, lessons)
 PROGRESS = gr.Progress()
 FILES_KEPT = (600, 1800)  # seconds: how often to look for files that visitors took, and how old they may be
 

@@ -77,7 +77,7 @@ def settings(lang: str | None, limits: Limits, found: Callable[[], dict[str, Any
     around = [Middleware(Guarded, head=begun, space="SPACE_ID" in os.environ), Middleware(Door, limits=limits)]
     return {
         "theme": theme(),
-        "css": asset("css/page.css"),
+        "css": asset("css/page.css") + asset("css/lessons.css"),
         "head": begun,
         "ssr_mode": False,
         "run_history": False,

@@ -48,6 +48,7 @@ class Excerpt:
 
 def excerpt(shown: Callable[..., Any], names: tuple[str, ...]) -> Excerpt:
     """`shown` from its source, with the assignments to `names` marked; without names nothing is."""
+    shown = inspect.unwrap(shown)  # @torch.inference_mode() stands around some
     lines, first = inspect.getsourcelines(shown)
     file = Path(inspect.getfile(shown)).relative_to(ROOT).as_posix()
     marked = [
@@ -61,7 +62,8 @@ def excerpt(shown: Callable[..., Any], names: tuple[str, ...]) -> Excerpt:
 
 def assigned(node: ast.AST) -> set[str]:
     """What a statement assigns to, as written in the code."""
-    return {ast.unparse(target) for target in node.targets} if isinstance(node, ast.Assign) else set()
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+    return {ast.unparse(target) for target in targets}
 
 
 def excerpts() -> dict[str, list[dict[str, Any]]]:

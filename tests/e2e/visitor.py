@@ -26,6 +26,7 @@ TABS = {  # every tab, and a figure of it
     "residual": "stream",
     "lens": "lens-map",
     "model": None,
+    "lessons": None,
 }
 PROMPT = "Once upon a time, there was a little fox"
 expect.set_options(timeout=TIMEOUT)
@@ -207,6 +208,8 @@ class Visitor:
         self.drawn(TABS[name])
         if name == "model":
             expect(self.find("#architecture .box").first).to_be_visible()
+        if name == "lessons":
+            expect(self.find("#lessons .prose p").first).to_be_visible()
 
     def unfold(self, section: str) -> None:
         """Open a part of a tab that starts folded."""

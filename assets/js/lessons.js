@@ -1,0 +1,157 @@
+// The lessons: a list of them, and one experiment at a time with its controls, pictures, formula, code and questions.
+// Nothing is asked of the server before the tab is opened: only then does this run.
+playground.lessons = (element, props, watch, ask, begin, stop) => {
+  const { el, fill, state, on, arrived } = playground;
+  const root = element.querySelector('.lessons');
+  const words = () => props.words[state.lang];
+  const { table } = props;
+  // What is known of each experiment: its description by language, the visitor's values, the last answer, the guesses.
+  const parts = Object.fromEntries(table.flatMap((lesson) => lesson.parts.map((name) => [name, { lesson: lesson.name, about: {}, values: null, answer: null, guesses: {}, slots: {} }])));
+  const first = (lesson) => table.find(({ name }) => name === lesson).parts[0];
+  let part = null, asked = 0, drawn = '';
+
+  const contents = el('nav', { class: 'contents' });
+  const title = el('h2', { tabindex: -1 });
+  const steps = el('div', { class: 'steps', role: 'group' });
+  const prose = el('div', { class: 'prose' });
+  const side = el('div', { class: 'asked' });
+  const training = el('div', { class: 'sweep' });
+  const pictures = el('div', { class: 'found' });
+  const behind = el('div', { class: 'behind' });
+  const questions = playground.lessonQuestions(words);
+  const turn = el('div', { class: 'turn' });
+  root.append(contents, el('article', {}, title, steps, prose, el('div', { class: 'experiment' }, side, pictures), questions.root, behind, turn));
+
+  const href = (name) => `?${new URLSearchParams({ tab: 'lessons', lesson: parts[name].lesson, part: name, lang: state.lang })}`;
+  const link = (name, kind, text, current) => el('a', { class: kind, href: href(name), text, 'data-part': name, 'aria-current': current ? 'true' : null,
+    onclick: (event) => { if (event.ctrlKey || event.metaKey || event.shiftKey) return; event.preventDefault(); open(name, true); } });
+  const order = () => Object.keys(parts);
+
+  function lists() {
+    const w = words(), now = parts[part].lesson, names = table.find(({ name }) => name === now).parts;
+    contents.setAttribute('aria-label', w.contents);
+    contents.replaceChildren(el('ol', {}, ...table.map(({ name }) => el('li', {}, link(first(name), 'lesson', w[`title_${name}`], name === now)))));
+    const list = contents.firstElementChild, current = list.querySelector('[aria-current]');
+    list.scrollLeft = current.offsetLeft - list.offsetLeft - 24; // on a phone the list is one line
+    title.textContent = w[`title_${now}`];
+    steps.setAttribute('aria-label', w.steps);
+    steps.hidden = names.length < 2;
+    steps.replaceChildren(...names.map((name) => link(name, 'pill', w[`title_${name}`], name === part)));
+    const at = order().indexOf(part);
+    const to = (name, kind, mark) => (name ? [link(name, `pg-button ${kind}`, fill(mark, { title: w[`title_${name}`] }), false)] : []);
+    turn.replaceChildren(...to(order()[at - 1], 'previous', w.previous), ...to(order()[at + 1], 'next', w.next));
+  }
+
+  // One frame for each picture of each experiment, made once: plotly keeps what it holds, and zoom belongs to one picture.
+  function frame(name) {
+    const box = el('div', { class: 'pg-figure', id: `lesson-${name.replaceAll('_', '-')}` });
+    const half = el('div', { class: 'half', 'data-called': `lesson-${name}` }, el('div', { class: 'plot', role: 'img' }), el('p', { class: 'note', 'aria-live': 'polite' }));
+    const heard = [], own = { value: null };
+    box.append(half);
+    playground.figure(half, playground.given.figure(own), (_, changed) => heard.push(changed), () => {});
+    return { box, show: (value) => { if (own.value === value) return; own.value = value; heard.forEach((each) => each()); } };
+  }
+
+  // What was found, as far as it is known in this language.
+  function found() {
+    const here = parts[part], shown = here.answer?.shown[state.lang];
+    progress();
+    if (!shown) { if (drawn !== part) { pictures.replaceChildren(); questions.draw([], {}); } return; }
+    const names = Object.keys(shown.pictures);
+    for (const name of names) here.slots[name] ??= frame(name);
+    const boxes = names.map((name) => here.slots[name].box);
+    if (boxes.length !== pictures.children.length || boxes.some((box, i) => pictures.children[i] !== box)) pictures.replaceChildren(...boxes);
+    for (const name of names) here.slots[name].show(shown.pictures[name]);
+    questions.draw(shown.questions, here.guesses);
+    drawn = part;
+    root.dataset.found = `${part} ${state.lang}`;
+  }
+
+  // A training: started, stopped, and how far it has come.
+  const start = el('button', { type: 'button', class: 'pg-button start', onclick: () => { const here = parts[part]; here.started = ++asked; begin({ asked, part, values: here.values }); progress(); halt.focus({ preventScroll: true }); } });
+  const halt = el('button', { type: 'button', class: 'pg-button stop', onclick: () => { stop({}); parts[part].started = null; progress(); start.focus({ preventScroll: true }); } });
+  const bar = el('progress', {});
+  const said = el('span', { class: 'note', role: 'status' });
+  training.append(start, halt, bar, said);
+  function progress() {
+    const w = words(), here = parts[part], told = here.answer?.progress;
+    training.hidden = !here.about[state.lang]?.trains;
+    start.textContent = w.start;
+    halt.textContent = w.stop;
+    const busy = !!here.started;
+    start.disabled = busy;
+    halt.disabled = !busy;
+    bar.hidden = !busy;
+    bar.setAttribute('aria-label', w.progress);
+    const mine = told && (!busy || here.answer.asked === here.started);
+    Object.assign(bar, { max: told?.total ?? 1, value: mine ? told.done : 0 });
+    said.textContent = mine ? fill(busy ? w.running : told.done < told.total ? w.stopped : w.finished, told) : busy ? '' : w.invite;
+  }
+
+  function describe() {
+    const about = parts[part].about[state.lang], here = parts[part], w = words();
+    if (!about) return;
+    here.values ??= Object.fromEntries(about.controls.map(({ name, value }) => [name, value]));
+    prose.replaceChildren(...about.sentences.map((text) => el('p', { text })));
+    const form = () => playground.lessonControls(about.controls, here.values, (all) => { if (all) side.firstElementChild.replaceWith(form()); if (!about.trains) want(); }, w);
+    side.replaceChildren(form(), training);
+    const formula = el('div', { class: 'formula', tabindex: 0, role: 'region', 'aria-label': w.formula });
+    formula.innerHTML = about.formula; // ours, from assets/formulas
+    const code = about.code.flatMap((each) => playground.code(each, w.code_at));
+    behind.replaceChildren(el('div', {}, el('h3', { text: w.formula }), formula), el('div', {}, el('h3', { text: w.code }), ...code));
+  }
+
+  // Ask for this experiment as its controls stand, one question at a time: while one is on its way, the next waits for
+  // its answer and then asks what is wanted by then. (Gradio's own always_last would ask the first one's values again.)
+  let slow, asking = 0, once_more = false;
+  function want() {
+    clearTimeout(slow);
+    slow = setTimeout(() => pictures.classList.add('stale'), 400);
+    if (asking) { once_more = true; return; }
+    const here = parts[part];
+    asking = ++asked;
+    ask({ asked, part, values: here.values ?? {}, known: !!here.about[state.lang] });
+  }
+  function answered() {
+    asking = 0;
+    if (once_more) { once_more = false; want(); return; }
+    clearTimeout(slow);
+    pictures.classList.remove('stale');
+  }
+
+  function open(name, focus) {
+    part = name;
+    playground.look({ lesson: parts[name].lesson, part: name });
+    lists();
+    show();
+    if (focus) { title.focus({ preventScroll: true }); if (title.getBoundingClientRect().top < 0) title.scrollIntoView(); }
+  }
+  function show() {
+    const here = parts[part];
+    if (!here.about[state.lang]) { prose.replaceChildren(); side.replaceChildren(); behind.replaceChildren(); }
+    describe();
+    found();
+    if (!here.about[state.lang] || !(here.about[state.lang].trains || here.answer?.shown[state.lang])) want();
+  }
+
+  function take() {
+    const answer = playground.read(props);
+    if (!answer) return;
+    const here = parts[answer.part];
+    if (answer.about) Object.assign(here.about, answer.about);
+    if (Object.keys(answer.shown).length || !here.answer) here.answer = answer;
+    if (answer.progress && !answer.progress.running && answer.asked === here.started) here.started = null;
+    if (answer.part === part) {
+      if (answer.about) describe();
+      found();
+    }
+    if (answer.asked === asking) answered();
+  }
+
+  on('language', () => { for (const here of Object.values(parts)) if (here.answer && !here.answer.shown[state.lang]) here.answer = null; lists(); show(); });
+  on('refused', () => { answered(); parts[part].started = null; progress(); });
+  on('lost', (lost) => { if (!lost && asking) answered(); });
+  watch('value', take);
+  const lesson = table.find(({ name }) => name === arrived.get('lesson')) ?? table[0];
+  open(lesson.parts.includes(arrived.get('part')) ? arrived.get('part') : lesson.parts[0], false);
+};

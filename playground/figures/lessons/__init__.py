@@ -1,0 +1,1 @@
+"""The lessons' pictures: arrays in, figures out, as everywhere in playground/figures."""

@@ -1,0 +1,126 @@
+"""The charts that lessons share: bars side by side, lines over a number, a map of cells. None follows a position."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import plotly.graph_objects as go
+from numpy.typing import ArrayLike
+
+from playground.figures.follow import follow
+from playground.figures.style import (
+    BLUES,
+    MONOSPACE,
+    SIGNED,
+    colour_bar,
+    hover_lines,
+    literal,
+    must_fit,
+    name_axis,
+    quiet,
+    scale,
+)
+
+HEIGHT = 320  # pixels
+LEGEND = 22  # pixels for each row of a legend, which stands between title and picture
+IN_A_ROW = 2  # names, on a narrow page
+
+
+@dataclass(frozen=True, slots=True)
+class ChartWords:
+    title: str
+    x: str
+    y: str
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """One colour of a chart; `x` where each has its own."""
+
+    name: str
+    y: ArrayLike
+    colour: str
+    dash: str = "solid"
+    x: ArrayLike | None = None
+    markers: bool = False
+
+
+def still(figure: go.Figure) -> go.Figure:
+    """A figure that shows the same at every position."""
+    return follow(figure, 0, 1)
+
+
+def bars(
+    names: Sequence[str], series: Sequence[Series], words: ChartWords, level: Series | None = None, reach: float = 0
+) -> go.Figure:
+    """For every name a group of bars, one of each series; `level` is one number, drawn as a line across.
+
+    The axis goes up to `reach` at least, so that what is smaller looks small.
+    """
+    figure = go.Figure()
+    places = np.arange(len(names))
+    for each in series:
+        values = np.asarray(each.y, dtype=float)
+        must_fit(each.name, values.shape, (len(names),))
+        figure.add_bar(
+            x=places, y=values, name=literal(each.name), marker_color=each.colour,
+            hovertemplate=hover_lines((words.x, "%{x}"), (each.name, "%{y:.4g}")),
+        )  # fmt: skip
+    if level is not None:
+        ends = np.array([-0.5, len(names) - 0.5])
+        figure.add_scatter(
+            x=ends, y=np.full(2, float(np.asarray(level.y))), name=literal(level.name), mode="lines",
+            line={"color": level.colour, "dash": level.dash, "width": 1.5},
+            hovertemplate=hover_lines((level.name, "%{y:.4g}")),
+        )  # fmt: skip
+    figure.update_xaxes(name_axis(names, words.x))
+    if reach > max(float(np.max(trace.y)) for trace in figure.data):
+        figure.update_yaxes(range=[0, reach])
+    return finished(figure, words, zero=True)
+
+
+def lines(series: Sequence[Series], words: ChartWords, x: ArrayLike | None = None, log: str = "") -> go.Figure:
+    """Each series over `x`, or over its own; `log` names the axes ("x", "y", "xy") that go by the logarithm."""
+    figure = go.Figure()
+    for each in series:
+        across, up = np.asarray(x if each.x is None else each.x, dtype=float), np.asarray(each.y, dtype=float)
+        must_fit(each.name, up.shape, across.shape)
+        figure.add_scatter(
+            x=across, y=up, name=literal(each.name), mode="lines+markers" if each.markers else "lines",
+            line={"color": each.colour, "dash": each.dash, "width": 2}, marker={"size": 7, "color": each.colour},
+            hovertemplate=hover_lines((words.x, "%{x:.4g}"), (each.name, "%{y:.4g}")),
+        )  # fmt: skip
+    figure.update_xaxes(title_text=literal(words.x), type="log" if "x" in log else "linear")
+    figure.update_yaxes(type="log" if "y" in log else "linear", exponentformat="power" if "y" in log else "none")
+    return finished(figure, words, zero="y" not in log)
+
+
+def heat(
+    values: ArrayLike, rows: Sequence[str], columns: Sequence[str], words: ChartWords, value: str, signed: bool = False,
+    written: str | None = None, height: int | None = None,
+) -> go.Figure:  # fmt: skip
+    """A map of cells, first row on top; `written` is the format of the numbers in them. NaN is a gap."""
+    z = np.asarray(values, dtype=float)
+    must_fit(words.title, z.shape, (len(rows), len(columns)))
+    most = float(np.nanmax(np.abs(z), initial=0)) or 1.0
+    hover = hover_lines((words.y, "%{y}"), (words.x, "%{x}"), (value, "%{z:.4g}"))
+    figure = go.Figure(
+        go.Heatmap(
+            z=z, zmin=-most if signed else 0, zmax=most, colorscale=scale(SIGNED if signed else BLUES),
+            colorbar=colour_bar(value), hovertemplate=hover, hoverongaps=False, xgap=1, ygap=1,
+            texttemplate=f"%{{z:{written}}}" if written else "", textfont={"family": MONOSPACE, "size": 11},
+        )
+    )  # fmt: skip
+    down = name_axis(rows, words.y)
+    figure.update_xaxes(name_axis(columns, words.x))
+    figure.update_yaxes(down | {"range": list(reversed(down["range"]))})
+    return still(quiet(figure, literal(words.title), height or min(560, 110 + 26 * max(6, len(rows)))))
+
+
+def finished(figure: go.Figure, words: ChartWords, zero: bool) -> go.Figure:
+    """The layout of bars and lines; `zero` draws the line where the value is 0."""
+    legend = LEGEND * -(-len(figure.data) // IN_A_ROW)
+    quiet(figure, literal(words.title), HEIGHT + legend)
+    figure.update_yaxes(title_text=literal(words.y), zeroline=zero, zerolinewidth=1)
+    margin = {"t": figure.layout.margin.t + legend}
+    return still(figure.update_layout(bargap=0.25, showlegend=True, margin=margin))

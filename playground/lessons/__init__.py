@@ -1,0 +1,24 @@
+"""The lessons: every idea of the course as an experiment. Pure computation; pictures and words are elsewhere."""
+
+from . import (
+    encoder_decoder,
+    extrapolation,
+    feed_forward,
+    layer_norm,
+    masked_language_model,
+    positions,
+    residuals,
+    scaling_grid,
+)
+from .lesson import Lesson
+
+LESSONS: tuple[Lesson, ...] = (
+    layer_norm.LESSON,
+    feed_forward.LESSON,
+    residuals.LESSON,
+    positions.LESSON,
+    extrapolation.LESSON,
+    masked_language_model.LESSON,
+    encoder_decoder.LESSON,
+    scaling_grid.LESSON,
+)

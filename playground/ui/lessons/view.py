@@ -1,0 +1,64 @@
+"""How an experiment of a lesson is shown: pictures, a formula beside the code that computes it, and questions."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from playground.lessons.lesson import Experiment
+from playground.text import say
+from playground.ui.html import Picture
+
+COMMON = ("yes", "no", "same")  # choices that many questions have; their words are in lesson.toml
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Predict, then reveal. Its words, in lesson_<experiment>.toml, are found by its name:
+
+    `<name>` asks, `<name>_<choice>` are the choices (but for COMMON ones), `<name>_why` explains.
+    """
+
+    name: str
+    choices: tuple[str, ...]
+    right: str  # one of the choices: as just computed, never a constant
+    values: Mapping[str, str] = field(default_factory=dict)  # the numbers in the question and in the explanation
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What an experiment found, in one language."""
+
+    pictures: Mapping[str, Picture]  # by a name that no other picture of any lesson has
+    questions: Sequence[Question]
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """`draw(found, lang)` shows what `experiment.run` found.
+
+    `formula` is a file of assets/formulas; `code` is what to show beside it, each with the assignments to mark.
+    """
+
+    experiment: Experiment
+    draw: Callable[[Any, str], Shown]
+    formula: str
+    code: tuple[tuple[Callable[..., Any], tuple[str, ...]], ...]
+
+
+def question_words(lang: str, experiment: str, question: Question) -> dict[str, Any]:
+    """A question as the page receives it."""
+    name = question.name
+    choices = [
+        [
+            choice,
+            say(lang, f"lesson.{choice}") if choice in COMMON else say(lang, f"lesson_{experiment}.{name}_{choice}"),
+        ]
+        for choice in question.choices
+    ]
+    return {
+        "name": name,
+        "asks": say(lang, f"lesson_{experiment}.{name}", **question.values),
+        "choices": choices,
+        "right": question.right,
+        "why": say(lang, f"lesson_{experiment}.{name}_why", **question.values),
+    }

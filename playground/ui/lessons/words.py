@@ -1,0 +1,21 @@
+"""How the lessons' views say things: the words of one experiment, and differences as numbers."""
+
+from collections.abc import Callable
+
+from playground.text import say
+
+Word = Callable[..., str]
+
+
+def words(lang: str, experiment: str) -> Word:
+    """The sentences of one experiment, by name."""
+    return lambda name, **values: say(lang, f"lesson_{experiment}.{name}", **values)
+
+
+def size(difference: float) -> str:
+    """A difference: 0 only where it is exactly that."""
+    return "0" if difference == 0 else f"{difference:.2g}"
+
+
+def yes(true: bool) -> str:
+    return "yes" if true else "no"

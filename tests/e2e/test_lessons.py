@@ -1,0 +1,93 @@
+"""Somebody works through every lesson, in each language."""
+
+import re
+
+from playwright.sync_api import expect
+
+from e2e.test_look import no_sideways_scroll
+from playground.lessons import LESSONS
+
+PARTS = [(lesson.name, part) for lesson in LESSONS for part in lesson.experiments]
+
+
+def shown(visitor, part):
+    """What the experiment found has come, in this language, and its pictures are drawn."""
+    expect(visitor.find("#lessons .lessons")).to_have_attribute("data-found", f"{part} {visitor.lang}")
+    visitor.page.wait_for_function(
+        "[...document.querySelectorAll('#lessons .found .plot')].every((plot) => plot.data !== undefined)"
+    )
+
+
+GUESS = """() => [...document.querySelectorAll('#lessons .question')].map((question) => {
+  const reveal = () => question.querySelector('.reveal'), locked = reveal().disabled;
+  question.querySelector('input').click();
+  reveal().click();
+  return [locked, question.querySelectorAll('.pill.right').length, question.querySelector('.verdict').textContent];
+})"""
+
+
+def guess_all(visitor):
+    """A guess and its answer, for every question."""
+    answers = visitor.page.evaluate(GUESS)
+    assert len(answers) >= 2
+    for locked, right, verdict in answers:
+        assert locked
+        assert right == 1
+        assert re.search(r"\S[.。]$", verdict)
+
+
+def test_every_lesson_is_walked_from_the_first_to_the_last(home):
+    home.show_tab("lessons")
+    home.find("#lessons .contents a").first.click()
+    for lesson, part in PARTS:
+        heading = home.find("#lessons h2")
+        expect(heading).to_have_text(home.say(f"lessons.title_{lesson}"))
+        expect(home.find("#lessons .prose p").first).to_be_visible()
+        if not part.trains:
+            shown(home, part.name)
+            guess_all(home)
+        expect(home.find("#lessons .formula math").first).to_be_visible()
+        expect(home.find("#lessons .code .line.marked").first).to_be_visible()
+        no_sideways_scroll(home)
+        if part is not PARTS[-1][1]:
+            home.find("#lessons .next").click()
+    expect(home.find("#lessons .next")).to_have_count(0)
+    home.address_says(tab="lessons", lesson=PARTS[-1][0], part=PARTS[-1][1].name)
+
+
+def test_a_lesson_is_restored_from_its_address_and_answers_in_both_languages(visit):
+    visitor = visit("zh", {"tab": "lessons", "lesson": "layer_norm", "part": "vector"}, width=390, height=844)
+    shown(visitor, "vector")
+    before = visitor.figure("lesson-vector")["data"][0]["y"]
+    slider = visitor.find("#lessons .upright").first
+    slider.focus()
+    visitor.press("ArrowUp")
+    visitor.eventually(lambda: visitor.figure("lesson-vector")["data"][0]["y"] != before)
+    no_sideways_scroll(visitor)
+    visitor.choose("language", "en")
+    visitor.lang = "en"
+    shown(visitor, "vector")
+    expect(visitor.find("#lessons h2")).to_have_text(visitor.say("lessons.title_layer_norm"))
+    visitor.wait_title("lesson-vector", visitor.say("lesson_vector.picture"))
+    assert visitor.figure("lesson-vector")["data"][0]["y"] != before  # what was dragged stays
+    visitor.find("#lessons .again").click()
+    visitor.eventually(lambda: visitor.figure("lesson-vector")["data"][0]["y"] == before)
+    trained_until_stopped(visitor)
+    visitor.show_tab("attention")
+    expect(visitor.find("#player")).to_be_visible()
+
+
+def trained_until_stopped(visitor):
+    """A training shows its progress and what it found so far, and stops when told to."""
+    visitor.find('#lessons .contents a[data-part="activation"]').click()
+    visitor.find('#lessons .steps a[data-part="dead_units"]').click()
+    start, stop, said = (visitor.find(f"#lessons .sweep {part}") for part in (".start", ".stop", ".note"))
+    expect(said).to_have_text(visitor.say("lessons.invite"))
+    start.click()
+    expect(visitor.find("#lessons progress")).to_be_visible()
+    shown(visitor, "dead_units")
+    expect(said).to_have_text(re.compile(r"\d of 300$"))
+    stop.click()
+    expect(said).to_have_text(re.compile(r"^Stopped at step \d+ of 300\.$"))
+    expect(start).to_be_enabled()
+    guess_all(visitor)
