@@ -16,6 +16,7 @@ from playground.gpt.trace import Trace
 from playground.limits import DEFAULTS, Limits
 from playground.models import Model, megabytes
 
+AT_A_LOOK = 4  # runs that one look may need: the text and the one it is compared with, both with nothing off
 Item = TypeVar("Item")
 
 
@@ -91,9 +92,15 @@ class Runs:
                 run = read(model, request, self.limits)
                 self._kept[request] = run, run.trace.n_bytes()
             self._kept.move_to_end(request)
-            while len(self._kept) > 1 and self._bytes(model) > self.limits.kept_run_bytes:
+            while self._too_many(model):
                 self._kept.popitem(last=False)
             return self._kept[request][0]
+
+    def _too_many(self, model: Model) -> bool:
+        """Many small runs of many visitors would fill what a few large ones of one visitor may take."""
+        traces = sum(size for _, size in self._kept.values())
+        spare = len(self._kept) > AT_A_LOOK and traces > self.limits.spare_run_bytes
+        return spare or (len(self._kept) > 1 and self._bytes(model) > self.limits.kept_run_bytes)
 
     def _bytes(self, model: Model) -> int:
         """What is kept alive here: traces, and the models they come from other than the one in use."""

@@ -6,7 +6,7 @@ import socket
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from huggingface_hub import constants
@@ -16,7 +16,7 @@ from playground.limits import DEFAULTS
 from playground.models import Models
 from playground.runs import Runs
 from playground.ui.page import build  # imports gradio, after it was told not to call home
-from playground.ui.serve import found, queueing, settings
+from playground.ui.serve import forget, found, queueing, settings
 
 OWN = "fix_a"  # how the server names FIX-A
 
@@ -56,7 +56,7 @@ class Server:
         page.queue(**queueing(DEFAULTS))
         _, url, _ = page.launch(
             server_name="127.0.0.1", server_port=free_port(), prevent_thread_lock=True, quiet=True,
-            **settings(None, DEFAULTS, lambda: found(self.models)),
+            **settings(None, DEFAULTS, lambda: found(self.models), partial(forget, page)),
         )  # fmt: skip
         self.page, self.url = page, url.rstrip("/")
 

@@ -68,6 +68,23 @@ def test_old_runs_are_dropped_by_bytes_and_made_again_alike(model, read):
     assert torch.equal(runs(a).trace.logits, first.trace.logits)
 
 
+def test_of_many_small_runs_fewer_are_kept_but_never_fewer_than_one_look_needs(model, read):
+    size = module.read(model, HELLO, DEFAULTS).trace.n_bytes()
+    read.clear()
+    parts = [{part: frozenset({layer})} for part in ("attention", "feed_forward") for layer in range(3)]
+    requests = [replace(HELLO, ablation=Ablation(**part)) for part in parts]
+    for spare, kept in ((1, 4), (5.9 * size, 5)):
+        runs = Runs(lambda _: model, Limits(spare_run_bytes=int(spare)))
+        for request in requests:
+            runs(request)
+        read.clear()
+        for request in reversed(requests[-kept:]):
+            runs(request)
+        assert not read
+        runs(requests[-kept - 1])
+        assert sum(read.values()) == 1
+
+
 def test_the_newest_run_is_kept_even_when_it_alone_is_too_large(model, read):
     runs = Runs(lambda _: model, Limits(kept_run_bytes=1))
     assert runs(HELLO) is runs(HELLO)

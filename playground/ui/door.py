@@ -35,11 +35,12 @@ def health(found: Callable[[], dict[str, Any]]) -> Route:
 class Door:
     """ASGI, around Gradio: counts the pages that are open and lets no more in than there may be.
 
-    A page holds one long request to `heartbeat/<its session>` for as long as it is open. Who is in stays in.
+    A page holds one long request to `heartbeat/<its session>` for as long as it is open. Who is in stays in; `left` is
+    told of who goes.
     """
 
-    def __init__(self, app: Any, limits: Limits) -> None:
-        self._app, self._limits = app, limits
+    def __init__(self, app: Any, limits: Limits, left: Callable[[str], None]) -> None:
+        self._app, self._limits, self._left = app, limits, left
         self._inside: Counter[str] = Counter()
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
@@ -59,6 +60,8 @@ class Door:
         finally:
             self._inside[session] -= 1
             self._inside += Counter()  # keeps what is above 0
+            if session not in self._inside:
+                self._left(session)
 
 
 def full(limits: Limits) -> Response:

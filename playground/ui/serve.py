@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import gradio as gr
@@ -67,14 +68,20 @@ def queueing(limits: Limits) -> dict[str, Any]:
     return {"max_size": limits.queue, "default_concurrency_limit": limits.at_once, "api_open": False}
 
 
-def settings(lang: str | None, limits: Limits, found: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+def settings(
+    lang: str | None, limits: Limits, found: Callable[[], dict[str, Any]], left: Callable[[str], None]
+) -> dict[str, Any]:
     """Everything `launch` needs but the address; the tests serve the page with the same.
 
-    `found` is what `/health` says besides that all is well. Raises: AssetDamaged
+    `found` is what `/health` says besides that all is well; `left` hears of each session whose page was closed.
+    Raises: AssetDamaged
     """
     gr.set_static_paths([str(PLOTLY_JS)])
     begun = head(lang or "en", lang is not None, limits)
-    around = [Middleware(Guarded, head=begun, space="SPACE_ID" in os.environ), Middleware(Door, limits=limits)]
+    around = [
+        Middleware(Guarded, head=begun, space="SPACE_ID" in os.environ),
+        Middleware(Door, limits=limits, left=left),
+    ]
     return {
         "theme": theme(),
         "css": asset("css/page.css") + asset("css/lessons.css"),
@@ -104,7 +111,7 @@ class Place:
 def serve(page: gr.Blocks, place: Place, lang: str | None, limits: Limits, models: Models) -> None:
     """Serve until interrupted, and say where. Raises: PortTaken, AssetDamaged"""
     torch.set_num_threads(limits.threads)
-    how = settings(lang, limits, lambda: found(models))
+    how = settings(lang, limits, lambda: found(models), partial(forget, page))
     page.queue(**queueing(limits))
     try:
         _, url, shared = page.launch(
@@ -118,6 +125,16 @@ def serve(page: gr.Blocks, place: Place, lang: str | None, limits: Limits, model
     sys.stdout.write(say(lang or "en", "page.served", address=shared or url) + "\n")
     sys.stdout.flush()
     page.block_thread()
+
+
+def forget(page: gr.Blocks, session: str) -> None:
+    """Free what the page of somebody who left takes: 1.6 MB, Gradio's copy of all that it showed, for links of a kind
+
+    that ours are not. Her text and choices stay for an hour, as Gradio has it, should it only be her network that left.
+    """
+    held = page.state_holder.session_data.get(session)
+    if held:
+        held.config_values.clear()
 
 
 def found(models: Models) -> dict[str, Any]:

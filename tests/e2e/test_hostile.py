@@ -18,8 +18,7 @@ from e2e.visitor import TABS, run
 
 PROMPT = (
     '<img src=x onerror="window.__pwn=1"><script>window.__pwn=1</script><a href="javascript:x">x</a><br>'
-    "${window.__pwn=1}"
-    "{{1}}%{z}&amp;<b>b</b>$x$![](http://evil.example/x)\n# h1\n=1"
+    "${window.__pwn=1}{{1}}%{z}&amp;<b>b</b>$x$![](http://evil.example/x)\n# h1\n=1"
 )
 # Of every figure: each text in it, in the data and the layout that plotly holds.
 TEXTS = """() => {

@@ -18,7 +18,8 @@ class House:
     """An app behind a door: a heartbeat lasts until its visitor leaves, everything else is answered at once."""
 
     def __init__(self, visitors: int, root_path: str = "") -> None:
-        self._door, self._root_path = Door(self._app, Limits(visitors=visitors)), root_path
+        self.left: list[str] = []
+        self._door, self._root_path = Door(self._app, Limits(visitors=visitors), self.left.append), root_path
         self._inside: list[tuple[asyncio.Event, asyncio.Task[int]]] = []
 
     async def _app(self, scope, receive, send):
