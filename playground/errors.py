@@ -9,6 +9,7 @@ PlaygroundError
 ├── PortTaken             somebody else serves at that port
 ├── SettingUnusable       an environment variable that is no limit
 ├── Unforeseen            a fault of ours, noted in the log
+├── SessionLost           the page's session is no longer kept: nobody was there for a while
 ├── FileUnwritable        no room on the disk for what a visitor wants to take home
 ├── AssetDamaged          a file that came with the playground is missing or not what it was
 └── ModelError            something about a model's files or where they come from
@@ -44,6 +45,9 @@ class SettingUnusable(PlaygroundError): ...
 
 
 class Unforeseen(PlaygroundError): ...
+
+
+class SessionLost(PlaygroundError): ...
 
 
 class FileUnwritable(PlaygroundError): ...

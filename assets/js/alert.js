@@ -9,7 +9,10 @@ playground.alert = (element, props, watch) => {
     if (said !== (root.textContent || undefined)) root.replaceChildren(...(said ? [el('p', { text: said })] : []));
     return said;
   }
-  const tell = () => { if (draw()) playground.say('refused'); };
+  const tell = () => {
+    if (draw()) playground.say('refused');
+    if (playground.read(props)?.lost) playground.again();
+  };
   on('language', draw);
   on('trouble', (now) => { trouble = now; document.documentElement.toggleAttribute('data-trouble', Boolean(now)); tell(); });
   watch('value', tell);

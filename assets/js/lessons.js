@@ -150,7 +150,7 @@ playground.lessons = (element, props, watch, ask, begin, stop) => {
 
   on('language', () => { for (const here of Object.values(parts)) if (here.answer && !here.answer.shown[state.lang]) here.answer = null; lists(); show(); });
   on('refused', () => { answered(); parts[part].started = null; progress(); });
-  on('lost', (lost) => { if (!lost && asking) answered(); });
+  on('trouble', (now) => { if (!now && asking) answered(); });
   watch('value', take);
   const lesson = table.find(({ name }) => name === arrived.get('lesson')) ?? table[0];
   open(lesson.parts.includes(arrived.get('part')) ? arrived.get('part') : lesson.parts[0], false);

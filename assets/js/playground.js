@@ -54,6 +54,8 @@ window.playground = (() => {
     remember();
     say('settled');
   }
+  // A session that the server forgot begins anew with what the address says.
+  const again = () => { if (settled) location.replace(address()); };
   function address() {
     const url = new URL(location.href);
     const wanted = { ...state.view?.query, at: state.at, lang: state.lang, ...state.look };
@@ -161,5 +163,5 @@ window.playground = (() => {
 
   const typing = (target) => target.closest?.('input, textarea, select, [contenteditable], [role=tab], [role=slider], [role=listbox], [role=radio]');
 
-  return { bus, state, say, on, select, hover, show, begin, setLanguage, language, look, open, address, settle, toggleDark, el, fill, number, read, know, given, called, typing, keep, kept, arrived };
+  return { bus, state, say, on, select, hover, show, begin, setLanguage, language, look, open, address, again, settle, toggleDark, el, fill, number, read, know, given, called, typing, keep, kept, arrived };
 })();

@@ -1,5 +1,6 @@
 """At the door: how the server is, for whoever watches over it, and a page for one visitor too many."""
 
+import asyncio
 import html
 import re
 from collections import Counter
@@ -14,6 +15,7 @@ from playground.errors import TooManyVisitors
 from playground.limits import Limits
 from playground.text import LANGUAGES, say_error
 
+AWAY = 20  # seconds, after which somebody whose connection broke is taken to have left
 AGAIN = 10  # seconds until the page for one too many looks whether there is room
 FULL = """<!doctype html>
 <html><head><meta charset="utf-8"><meta http-equiv="refresh" content="{again}"><title>GPT Playground</title>
@@ -36,11 +38,11 @@ class Door:
     """ASGI, around Gradio: counts the pages that are open and lets no more in than there may be.
 
     A page holds one long request to `heartbeat/<its session>` for as long as it is open. Who is in stays in; `left` is
-    told of who goes.
+    told of who has been gone for `away` seconds.
     """
 
-    def __init__(self, app: Any, limits: Limits, left: Callable[[str], None]) -> None:
-        self._app, self._limits, self._left = app, limits, left
+    def __init__(self, app: Any, limits: Limits, left: Callable[[str], None], away: float = AWAY) -> None:
+        self._app, self._limits, self._left, self._away = app, limits, left, away
         self._inside: Counter[str] = Counter()
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
@@ -61,7 +63,11 @@ class Door:
             self._inside[session] -= 1
             self._inside += Counter()  # keeps what is above 0
             if session not in self._inside:
-                self._left(session)
+                asyncio.get_running_loop().call_later(self._away, self._gone, session)
+
+    def _gone(self, session: str) -> None:
+        if session not in self._inside:
+            self._left(session)
 
 
 def full(limits: Limits) -> Response:

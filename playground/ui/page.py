@@ -220,6 +220,7 @@ def wire_page(page: gr.Blocks, wiring: Wiring, answers: Answers, controls: Contr
                *(control for control, _ in places.values())]  # fmt: skip
 
     def restore(lang: str, session: Session, visit: gr.Request) -> list[Any]:
+        session.arrived = True
         query = dict(visit.query_params)
         if not query and lang == served:  # the page as it came is what is wanted
             return [gr.skip()] * len(outputs)
@@ -238,7 +239,7 @@ def wire_page(page: gr.Blocks, wiring: Wiring, answers: Answers, controls: Contr
         besides = [compared, compared.kind, compared.prompt]
         return [*written, *shown, gr.Tabs(selected=tab), *besides, *wiring.dress(lang, model), *found]
 
-    arrived = wiring.on([page.load], restore, [wiring.lang, wiring.session], outputs,
+    arrived = wiring.on([page.load], restore, [wiring.lang, wiring.session], outputs, arriving=True,
                         js="(lang, session) => [playground.language(), session]")  # fmt: skip
     arrived.then(None, None, None, js="() => { playground.settle(); return []; }")
 

@@ -11,7 +11,7 @@ from uuid import uuid4
 import gradio as gr
 
 from playground import log
-from playground.errors import PlaygroundError, Unforeseen
+from playground.errors import PlaygroundError, SessionLost, Unforeseen
 from playground.models import Model
 from playground.runs import Request, Run, Runs
 from playground.text import LANGUAGES, labels, say, say_error
@@ -227,15 +227,16 @@ class Wiring:
         inputs: Sequence[Any],
         outputs: Sequence[Any],
         asked: bool = True,
+        arriving: bool = False,
         **how: Any,
     ) -> Any:
         """An event that nobody outside may name, whose refusals appear as one sentence and change nothing else.
 
         What a visitor asked for clears the last refusal when it succeeds; what merely follows from it (not `asked`)
-        leaves it standing.
+        leaves it standing. Only what happens on `arriving` may come before the session knows its page.
         """
         how = {"show_progress": "hidden", "api_visibility": "private", **how}
-        guard = guarded(fn, len(outputs), asked)
+        guard = guarded(fn, len(outputs), asked, arriving)
         event = guard, list(inputs), [*outputs, self.alert]
         # Events of Component are unknown to gr.on.
         ours = [trigger for trigger in triggers if isinstance(trigger, partial)]
@@ -251,7 +252,7 @@ def with_values(together: Sequence[Shown], values: Sequence[Any]) -> Iterator[tu
         values = values[len(shown.controls) :]
 
 
-def guarded(fn: Callable[..., Any], n_outputs: int, asked: bool) -> Callable[..., Any]:
+def guarded(fn: Callable[..., Any], n_outputs: int, asked: bool, arriving: bool = False) -> Callable[..., Any]:
     """`fn` with one more output: why it refused (its own outputs then stay as they are), or nothing.
 
     A generator answers again and again, and each answer counts. What a visitor asked for is told to the operator.
@@ -260,7 +261,8 @@ def guarded(fn: Callable[..., Any], n_outputs: int, asked: bool) -> Callable[...
 
     def refusal(error: PlaygroundError) -> list[Any]:
         sentences = {lang: say_error(lang, error) for lang in LANGUAGES}
-        return [*([gr.skip()] * n_outputs), {**sentences, "id": uuid4().hex}]  # the page hears of what differs only
+        told = {**sentences, "id": uuid4().hex, "lost": isinstance(error, SessionLost)}
+        return [*([gr.skip()] * n_outputs), told]  # `id`, for the page hears of what differs only
 
     def answer(result: Any) -> list[Any]:
         return [*(result if isinstance(result, list) else [result]), done]
@@ -270,7 +272,7 @@ def guarded(fn: Callable[..., Any], n_outputs: int, asked: bool) -> Callable[...
     def call(*values: Any) -> list[Any]:
         try:
             with telling(values):
-                return answer(fn(*accepted(values)))
+                return answer(fn(*accepted(values, arriving)))
         except PlaygroundError as error:
             return refusal(error)
         except Exception as error:
@@ -279,7 +281,7 @@ def guarded(fn: Callable[..., Any], n_outputs: int, asked: bool) -> Callable[...
     def call_often(*values: Any) -> Iterator[list[Any]]:
         try:
             with telling(values):
-                yield from map(answer, fn(*accepted(values)))
+                yield from map(answer, fn(*accepted(values, arriving)))
         except PlaygroundError as error:
             yield refusal(error)
         except Exception as error:
@@ -304,11 +306,17 @@ def told(event: str, values: Sequence[Any]) -> Iterator[None]:
             line["model"] = session.request.model if session else None
 
 
-def accepted(values: Sequence[Any]) -> Sequence[Any]:
-    """The values as they were taken in. Raises: InputError, the first for which it refused one"""
+def accepted(values: Sequence[Any], arriving: bool) -> Sequence[Any]:
+    """The values as they were taken in. Raises: InputError, the first for which it refused one; SessionLost
+
+    A session is forgotten when its page was away; asked again, Gradio makes a new one, which would answer for the text
+    that every page begins with.
+    """
     for value in values:
         if isinstance(value, Refused):
             raise value.error
+        if isinstance(value, Session) and not (value.arrived or arriving):
+            raise SessionLost()
     return values
 
 

@@ -70,7 +70,7 @@ class Visitor:
         """Nothing remains of what was asked and chosen here."""
         self.page.evaluate("localStorage.clear(); sessionStorage.clear()")
         self.context.clear_cookies()
-        self.page.goto(f"{self.url}/gradio_api/app_id")
+        self.page.goto(f"{self.url}/health")
 
     def open(self, query: str | dict[str, Any] = "", lang_in_address: bool = True) -> None:
         """Go to the page in this visitor's language and wait until it shows what the address asks for."""

@@ -53,13 +53,24 @@ class Caller:
     """One session. Controls have the values with which the page arrives, unless they were set."""
 
     def __init__(self, **controls: Any) -> None:
-        self.session, self.controls = uuid.uuid4().hex, controls
+        self.session, self.controls, self.has_arrived = uuid.uuid4().hex, controls, False
         self.shown: dict[str, Any] = {}  # what each of our components holds: the newest it was sent
+
+    @classmethod
+    def arrived(cls) -> "Caller":
+        """Whose page has opened."""
+        caller = cls()
+        caller.ask("restore")
+        return caller
 
     def ask(self, name: str, detail: object = None, query: dict[str, str] | None = None) -> dict[str, Any]:
         """What the handler changed, by component; `alert` is why it refused, in every language."""
         known = {part["id"]: part for part in config()["components"]}
         (handler,) = (each for each in config()["dependencies"] if each["api_name"] == name)
+        if not self.has_arrived:
+            self.has_arrived = True
+            if name != "restore":
+                self.ask("restore")
         data = [self._value(known[i]) for i in handler["inputs"]]
         message = answered(handler["id"], data, detail, self.session, query)
         if not message["success"]:

@@ -4,7 +4,6 @@ import errno
 import json
 import math
 import re
-import uuid
 from collections import Counter
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from playground.ui import take_home
 from playground.ui.http import MOST_BYTES
 from playground.ui.intake import Page, Refused, accepted_kinds, checked, said
 from playground.ui.wiring import guarded
+from ui.caller import Caller
 
 DEEP = json.loads("[" * 200 + "]" * 200)
 EVERYWHERE = ("nothing", "the name of a field", "NaN", "an object", "a deep list", "a path")  # asked of every handler
@@ -73,7 +73,7 @@ def handlers(config):
 
 def call_all(calls):
     """Every (handler, values, what the event carries), asked in one session: what the queue says of each in the end."""
-    url, visitor = f"{serving.server().url}/gradio_api", uuid.uuid4().hex
+    url, visitor = f"{serving.server().url}/gradio_api", Caller.arrived().session
     ended, waiting = {}, {}
     with httpx.Client(timeout=WAIT, trust_env=False, headers={"Content-Type": "application/json"}) as http:
         for fn, data, carried in calls:
