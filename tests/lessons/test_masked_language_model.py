@@ -71,13 +71,13 @@ def test_berts_loss_is_taken_where_tokens_were_hidden_and_nowhere_else():
     shown = [START, *STORY]
     shown[3] = shown[6] = MASK
     probabilities = masked_model()(torch.tensor([shown]), BOTH_SIDES)[0, :, :MASK].softmax(-1)
-    assert float(losses[2]) == pytest.approx(-float(probabilities[2, STORY[2]].log()), rel=1e-5)
+    assert float(losses[2]) == pytest.approx(-float(probabilities[2, STORY[2]].log()), abs=1e-6)
 
 
 def test_hiding_each_token_alone_is_hiding_one_after_the_other():
     each = masked_losses(masked_model(), STORY)
     for t in (0, 7, len(STORY) - 1):
-        assert float(each[t]) == pytest.approx(float(masked_losses(masked_model(), STORY, [t])[t]), rel=1e-4)
+        assert float(each[t]) == pytest.approx(float(masked_losses(masked_model(), STORY, [t])[t]), abs=1e-5)
 
 
 def test_what_stands_after_a_blank_changes_only_the_answer_of_the_model_that_sees_it(gpt):
@@ -85,6 +85,20 @@ def test_what_stands_after_a_blank_changes_only_the_answer_of_the_model_that_see
     one, other = fill(masked_model(), gpt, swam)[0], fill(masked_model(), gpt, flew)[0]
     assert torch.equal(one.left_only, other.left_only)
     assert not same(one.both_sides, other.both_sides)
+
+
+def test_with_both_sides_in_view_hidden_tokens_are_better_known_though_the_model_is_smaller(gpt):
+    """Sentences that we wrote. GPT loses 1.8 nats a token, the masked model 1.3."""
+    sentences = (
+        "Tom had a red ball. He liked to kick it in the garden. One day the ball went over the fence.",
+        "The cat was hungry. She looked for a fish, but there was no fish in the house.",
+        'Mom said, "Come here, Tim. Look at the big dog!" Tim ran to his mom and smiled.',
+    )
+    texts = [without_blanks(sentence) for sentence in sentences]
+    left_only = torch.cat([next_token_losses(gpt, ids) for ids in texts]).mean()
+    both_sides = torch.cat([masked_losses(masked_model(), ids) for ids in texts]).mean()
+    assert sum(w.numel() for w in masked_model().parameters()) < sum(w.numel() for w in gpt.parameters())
+    assert float(both_sides) < float(left_only) - 0.3
 
 
 def test_words_to_the_right_are_used():

@@ -15,6 +15,7 @@ from playground.figures.style import (
     colour_bar,
     hover_lines,
     literal,
+    log_ticks,
     must_fit,
     name_axis,
     quiet,
@@ -91,6 +92,9 @@ def lines(series: Sequence[Series], words: ChartWords, x: ArrayLike | None = Non
             hovertemplate=hover_lines((words.x, "%{x:.4g}"), (each.name, "%{y:.4g}")),
         )  # fmt: skip
     figure.update_xaxes(title_text=literal(words.x), type="log" if "x" in log else "linear")
+    if "x" in log and series:
+        everywhere = np.concatenate([np.asarray(x if each.x is None else each.x, dtype=float) for each in series])
+        figure.update_xaxes(tickvals=log_ticks(float(everywhere.min()), float(everywhere.max())))
     figure.update_yaxes(type="log" if "y" in log else "linear", exponentformat="power" if "y" in log else "none")
     return finished(figure, words, zero="y" not in log)
 
