@@ -26,7 +26,7 @@ class Limits:
     switches: int = limit(2_000, "SWITCHES")  # off at once; GPT-2 XL has 1,296 of its own
     run_bytes: int = limit(640, "RUN_MB", MB)  # largest trace made for one visitor
     kept_run_bytes: int = limit(1_200, "RUNS_MB", MB)  # all traces kept for those to come back
-    spare_run_bytes: int = limit(150, "SPARE_RUNS_MB", MB)  # above it only as many traces are kept as one look needs
+    spare_run_bytes: int = limit(100, "SPARE_RUNS_MB", MB)  # above it only as many traces are kept as one look needs
     kept_model_bytes: int = limit(3_200, "MODELS_MB", MB)  # loaded models beyond the newest are dropped above it
     download_bytes: int = limit(7_000, "DOWNLOAD_MB", MB)  # largest model fetched because a visitor chose it
     file_bytes: int = limit(640, "FILE_MB", MB)  # largest file made for a visitor to take home

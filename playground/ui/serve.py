@@ -1,5 +1,6 @@
 """Serve the page: theme, scripts and style, and nothing that calls anybody else."""
 
+import ctypes
 import os
 import sys
 from collections.abc import Callable
@@ -132,6 +133,8 @@ def forget(page: gr.Blocks, session: str) -> None:
     page.state_holder.delete_state(session)
     page.state_holder.session_data.pop(session, None)
     page.state_holder.time_last_used.pop(session, None)
+    if sys.platform == "linux" and hasattr(ctypes.CDLL(None), "malloc_trim"):
+        ctypes.CDLL(None).malloc_trim(0)  # else glibc keeps what so many small pieces took
 
 
 def found(models: Models) -> dict[str, Any]:
