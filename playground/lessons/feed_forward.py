@@ -223,7 +223,7 @@ LESSON = Lesson(
         Experiment("activation", (Number("at", -1, -4, 4, 0.1),), curves),
         Experiment(
             "dead_units",
-            (Choice("rate", "bold", tuple(RATES)), Number("steps", 300, 20, 1000, 20), Seed("seed")),
+            (Choice("rate", "bold", tuple(RATES)), Number("steps", 300, 10, 1000, 10), Seed("seed")),
             die,
             trains=True,
         ),
