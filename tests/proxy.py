@@ -81,7 +81,8 @@ def own(target: str, folder: Path) -> Iterator[str]:
             kept = {name: value for name, value in self.headers.items() if name.lower() not in HOP_BY_HOP}
             asking.request(self.command, self.path.removeprefix(PREFIX), body, {**kept, "Host": self.headers["Host"]})
             Thread(target=self.watch, args=(asking.sock,), daemon=True).start()
-            self.hand_back(asking.getresponse())
+            with suppress(OSError, http.client.HTTPException):  # who asked has gone, or the page has
+                self.hand_back(asking.getresponse())
             return asking.close()
 
         def watch(self, there: socket.socket) -> None:
@@ -99,9 +100,8 @@ def own(target: str, folder: Path) -> Iterator[str]:
                     self.send_header(name, value)
             self.send_header("Connection", "close")
             self.end_headers()
-            with suppress(OSError, http.client.HTTPException):  # who asked has gone, or the page has
-                while piece := answer.read1(65536):
-                    self.wfile.write(piece)
+            while piece := answer.read1(65536):
+                self.wfile.write(piece)
 
         def log_message(self, *_: Any) -> None: ...
 
