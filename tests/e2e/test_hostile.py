@@ -100,7 +100,7 @@ def test_a_hostile_prompt_is_text_in_every_tab_and_in_what_is_taken_home(visit, 
     opened.on("console", lambda each: said.append(each.text) if each.type == "error" else None)
     opened.goto(file.as_uri())
     expect(opened.locator("#player .tok")).to_have_count(len(read.labels))
-    opened.wait_for_function("[...document.querySelectorAll('.plot')].every((each) => each.data)")
+    wait_until(opened, "[...document.querySelectorAll('.plot')].every((each) => each.data)")
     texts_are_literal(opened)
     assert opened.evaluate(MADE) == NOTHING
     assert "<img src=x onerror=" in opened.title()

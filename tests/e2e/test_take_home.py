@@ -53,7 +53,7 @@ def test_the_run_goes_home_as_numpy_and_as_a_page_that_lives_offline(visit, tmp_
     page.on("pageerror", lambda error: wrong.append(str(error)))
     page.on("request", lambda request: wrong.append(request.url) if request.url.startswith("http") else None)
     page.goto(file.as_uri())
-    page.wait_for_function("document.querySelector('#attention-map .plot')?.data !== undefined")
+    wait_until(page, "document.querySelector('#attention-map .plot')?.data !== undefined")
     expect(page.locator("#player .tok")).to_have_count(13)
     page.locator("#player .tok").nth(4).click()
     best = float(written(3).trace.logits[4].softmax(-1).max())

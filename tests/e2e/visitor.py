@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import numpy as np
-from playwright.sync_api import BrowserContext, Locator, expect
+from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 import serving
 from playground.gpt.ablation import parse
@@ -227,6 +227,14 @@ class Visitor:
         before = len(self.asked)
         yield
         assert not self.asked[before:], self.asked[before:]
+
+
+def wait_until(page: Page, true: str) -> None:
+    """As page.wait_for_function does, where a page's policy lets nothing be evaluated later on."""
+    end = time.monotonic() + TIMEOUT / 1000
+    while not page.evaluate(true):
+        assert time.monotonic() < end, f"never came true: {true}"
+        page.wait_for_timeout(50)
 
 
 def numbers(sent: Any) -> np.ndarray:
