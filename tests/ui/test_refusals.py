@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from gradio_client.exceptions import AppError
 
+import serving
 from serving import OWN
 from ui.asking import ENDPOINTS, HELLO, raw
 
@@ -68,6 +69,7 @@ def refusals():
         sampled = {"temperature": 0.5} if {"top_k", "top_p"} & bad.keys() else {}
         return raw(endpoint, **sampled, **bad)
 
+    serving.server()  # one, made before four ask for it at once
     with ThreadPoolExecutor(4) as pool:
         return dict(zip(BAD, pool.map(ask, BAD.values()), strict=True))
 
