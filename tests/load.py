@@ -25,6 +25,7 @@ import torch
 
 from playground.analysis import kl_divergence
 from playground.gpt.ablation import Ablation
+from playground.limits import DEFAULTS
 from playground.models import Model, Models
 from playground.runs import Request, read
 from tests.scripted import Refused, Scripted
@@ -62,7 +63,7 @@ def right(model: Model, prompt: str) -> Right:
             probabilities.append(float(logits.softmax(-1).max()))
     request = Request(model.name, prompt, tuple(made))
     off = replace(request, ablation=Ablation(attention=frozenset({2})))
-    last = [read(model, each).trace.logits[-1:] for each in (request, off)]
+    last = [read(model, each, DEFAULTS).trace.logits[-1:] for each in (request, off)]
     return Right(prompt, tuple(labels), tuple(probabilities), float(kl_divergence(*last)[0]))
 
 

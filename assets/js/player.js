@@ -6,7 +6,7 @@ playground.player = (element, props, watch, need, branch, ...sees) => {
   const bar = element.querySelector('.transport');
   const notes = element.querySelector('.notices');
   const SPEEDS = [0.5, 1, 2, 4, 16];
-  let view = null, busy = false, playing = false, goal = 0, timer = null, speed = 2;
+  let view = null, busy = false, playing = false, goal = 0, timer = null, asking = null, speed = 2;
   const words = () => props.words[state.lang];
   const last = () => view.start + view.steps.length - 1;
   const made = () => view.start + view.labels.length - view.n_prompt;
@@ -55,8 +55,17 @@ playground.player = (element, props, watch, need, branch, ...sees) => {
     busy = true;
     element.dataset.busy = '1';
     playground.say('asked');
-    need({ text: view.text, from: view.start + view.labels.length });
+    ask();
     return true;
+  }
+
+  // Should the answer be lost on its way, it is asked for again; who answers knows what was written already.
+  const PATIENCE = 10_000; // milliseconds
+  function ask() {
+    clearTimeout(asking);
+    if (!busy) return;
+    need({ text: view.text, from: view.start + view.labels.length });
+    asking = setTimeout(ask, PATIENCE);
   }
 
   function tick() {

@@ -71,10 +71,18 @@ class Answers:
         return shown
 
     def need(self, session: Session, text: Any, known: Any, *how: Any) -> Any:
-        """One token more, provided that the player shows what this session's request says."""
+        """One token more, provided that the player shows what this session's request says.
+
+        A player that knows fewer tokens than were written asks again, because an answer was lost: it gets the rest.
+        """
         old = session.request
         run = self.runs(old)
-        if text != view.text_id(old) or known != len(run.ids) or view.stop(run, self.limits):
+        if text != view.text_id(old) or type(known) is not int:
+            return gr.skip()
+        if max(run.n_prompt, run.start) <= known < len(run.ids):
+            query = view.query(old, session.choice)
+            return view.grown(old, *self.look(old), session.choice.sampling, query, self.limits, known=known)
+        if known != len(run.ids) or view.stop(run, self.limits):
             return gr.skip()
         choice = self.choice(old.model, *how)
         made = (*old.made, next_token(run, choice.sampling, choice.seed))

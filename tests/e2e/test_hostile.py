@@ -14,7 +14,7 @@ import httpx
 from playwright.sync_api import expect
 
 import serving
-from e2e.visitor import TABS, run
+from e2e.visitor import TABS, run, wait_until
 
 PROMPT = (
     '<img src=x onerror="window.__pwn=1"><script>window.__pwn=1</script><a href="javascript:x">x</a><br>'

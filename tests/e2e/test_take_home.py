@@ -6,7 +6,7 @@ import io
 import numpy as np
 from playwright.sync_api import expect
 
-from e2e.visitor import written
+from e2e.visitor import wait_until, written
 
 
 def open_section(visitor):

@@ -50,6 +50,27 @@ def restored(answers, session, how=GREEDILY):
     return answers.restore(query, Request("fix_a", "another beginning"))[0]
 
 
+def test_an_answer_that_was_lost_is_given_again_and_nothing_is_written_twice(answers, session):
+    known = len(answers.runs(session.request).ids)
+    first = step(answers, session)
+    request = session.request
+    again = answers.need(session, view.text_id(request), known, *GREEDILY)
+    assert again == first
+    assert session.request == request
+    step(answers, session)
+    both = answers.need(session, view.text_id(request), known, *GREEDILY)
+    assert both["from"] == known
+    assert both["labels"][:1] == first["labels"]
+    assert len(both["labels"]) == 2
+
+
+@pytest.mark.parametrize("known", [None, True, -1, 0, 10**6, "9", 9.0])
+def test_a_step_from_where_the_text_is_not_changes_nothing(answers, session, known):
+    request = session.request
+    assert not {"from", "labels"} & answers.need(session, view.text_id(request), known, *GREEDILY).keys()
+    assert session.request == request
+
+
 @pytest.mark.parametrize("place", range(10))
 def test_a_branch_keeps_what_stands_before_it_and_nothing_after(answers, session, place):
     before = answers.runs(session.request).ids
