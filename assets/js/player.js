@@ -231,9 +231,9 @@ playground.player = (element, props, watch, need, branch, ...sees) => {
   on('refused', () => { busy = false; delete element.dataset.busy; halt(); });
 
   // The open tab is drawn anew when something that it shows is new.
-  const tabs = strip.dataset.tabs.split(' ');
+  const tabs = strip.dataset.tabs?.split(' ') ?? []; // the page that is taken home has all in sight
   state.look.tab = tabs.includes(playground.arrived.get('tab')) ? playground.arrived.get('tab') : tabs[0];
-  const see = () => sees[tabs.indexOf(state.look.tab)]({});
+  const see = () => sees[tabs.indexOf(state.look.tab)]?.({});
   on('see', see);
   on('language', see);
   watch('value', () => { take(); see(); });

@@ -28,6 +28,7 @@ TABS = {  # every tab, and a figure of it
     "model": None,
     "lessons": None,
 }
+FRAME = "new Promise((drawn) => { requestAnimationFrame(drawn); setTimeout(drawn, 200); })"  # hidden pages have none
 PROMPT = "Once upon a time, there was a little fox"
 expect.set_options(timeout=TIMEOUT)
 
@@ -64,6 +65,7 @@ class Visitor:
         for told in (self.foreign, self.errors, self.asked, self.waiting):
             told.clear()
         self.page.set_viewport_size({"width": width, "height": height})
+        self.page.bring_to_front()  # there may have been another beside it
         self.page.mouse.move(0, 0)
 
     def leave(self) -> None:
@@ -92,7 +94,7 @@ class Visitor:
         """Wait until nothing is being asked and nothing is about to be."""
         calm, idle, server = 0, 0, serving.server()
         while calm < 3 and idle < 60:  # frames; now and then the browser does not tell that a stream has ended
-            self.page.evaluate("new Promise(requestAnimationFrame)")
+            self.page.evaluate(FRAME)
             unproved = self.page.evaluate("!!document.querySelector('#proofs .badge.pending')")  # it asks in a moment
             calm = 0 if self.waiting or unproved else calm + 1
             idle = idle + 1 if server.idle else 0
@@ -177,7 +179,7 @@ class Visitor:
         end = time.monotonic() + TIMEOUT / 1000
         while not true():
             assert time.monotonic() < end, "never came true"
-            self.page.evaluate("new Promise(requestAnimationFrame)")
+            self.page.evaluate(FRAME)
 
     def wait_title(self, name: str, title: str) -> None:
         self.page.wait_for_function(
