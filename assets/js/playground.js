@@ -52,6 +52,7 @@ window.playground = (() => {
     settled = true;
     document.documentElement.lang = state.lang === 'zh' ? 'zh-CN' : 'en'; // Gradio has put the browser's there
     remember();
+    document.documentElement.dataset.settled = '1'; // for whoever watches from outside, as our tests do
     say('settled');
   }
   // A session that the server forgot begins anew with what the address says.

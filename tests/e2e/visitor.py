@@ -84,8 +84,10 @@ class Visitor:
         self.settle()
 
     def settle(self) -> None:
-        """The page writes its address once it has become what was asked for."""
-        self.page.wait_for_function("new URLSearchParams(location.search).has('at')")
+        """The page says when it has become what was asked for, and writes its address."""
+        self.page.wait_for_function(
+            "document.documentElement.dataset.settled && new URLSearchParams(location.search).has('at')"
+        )
         expect(self.page.locator("html")).to_have_attribute("lang", "zh-CN" if self.lang == "zh" else "en")
         self.drawn("attention-map" if self.tab == "attention" else None)
         self.quiet()
