@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, sync_playwright
 
 import browser
 import serving
-from e2e.visitor import Visitor
+from e2e.visitor import BEFORE_GOING, Visitor
 
 FLAGS = [
     "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking",
@@ -77,7 +77,7 @@ def visit(chromium, idle) -> Iterator[Visit]:
     visitors: list[Visitor] = []
     yield arrival(chromium, idle, visitors)
     for visitor in visitors:
-        visitor.quiet()
+        visitor.quiet(BEFORE_GOING)
         content(visitor)
         visitor.leave()
         idle[visitor.kind].append(visitor)

@@ -29,9 +29,7 @@ def test_everything_is_restored(visit, lang):
         expect(visitor.find("#temperature input[type=number]")).to_have_value("0.7")
         expect(visitor.find("#top-k input")).to_have_value("30")
         expect(visitor.find("#seed input")).to_have_value("11")
-        visitor.quiet()
-        visitor.page.reload(wait_until="domcontentloaded")
-        visitor.settle()
+        visitor.reload()
         assert visitor.chips.all_inner_texts() == chips
 
 

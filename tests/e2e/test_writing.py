@@ -22,9 +22,7 @@ def test_a_click_on_a_candidate_goes_on_from_it(visit):
     token = next(t for t in range(4096) if model().tokenizer.label(t) == other)
     visitor.address_says(made=".".join(map(str, (*ids[10:], token))), n=4, kept=None)
     chips = visitor.chips.all_inner_texts()
-    visitor.quiet()
-    visitor.page.reload(wait_until="domcontentloaded")
-    visitor.settle()
+    visitor.reload()
     assert visitor.chips.all_inner_texts() == chips
 
 

@@ -28,6 +28,7 @@ TABS = {  # every tab, and a figure of it
     "model": None,
     "lessons": None,
 }
+BEFORE_GOING = 12  # frames; a page left in the middle of a question complains, and some are asked a moment later
 FRAME = "new Promise((drawn) => { requestAnimationFrame(drawn); setTimeout(drawn, 200); })"  # hidden pages have none
 PROMPT = "Once upon a time, there was a little fox"
 expect.set_options(timeout=TIMEOUT)
@@ -79,7 +80,7 @@ class Visitor:
         query = query if isinstance(query, str) else urlencode(query)
         asked = "&".join(part for part in (query, f"lang={self.lang}" if lang_in_address else "") if part)
         if self.page.url.startswith(self.url):
-            self.quiet()  # a page left in the middle of a question would complain
+            self.quiet(BEFORE_GOING)
         self.page.goto(f"{self.url}/?{asked}", wait_until="domcontentloaded")
         self.settle()
 
@@ -92,10 +93,15 @@ class Visitor:
         self.drawn("attention-map" if self.tab == "attention" else None)
         self.quiet()
 
-    def quiet(self) -> None:
+    def reload(self) -> None:
+        self.quiet(BEFORE_GOING)
+        self.page.reload(wait_until="domcontentloaded")
+        self.settle()
+
+    def quiet(self, frames: int = 3) -> None:
         """Wait until nothing is being asked and nothing is about to be."""
         calm, idle, server = 0, 0, serving.server()
-        while calm < 3 and idle < 60:  # frames; now and then the browser does not tell that a stream has ended
+        while calm < frames and idle < 60:  # now and then the browser does not tell that a stream has ended
             self.page.evaluate(FRAME)
             unproved = self.page.evaluate("!!document.querySelector('#proofs .badge.pending')")  # it asks in a moment
             calm = 0 if self.waiting or unproved else calm + 1
