@@ -178,10 +178,12 @@ def quiet(
         "legend": {"orientation": "h", "x": 0, "xref": "container", "xanchor": "left", "y": 1 - top / height,
                    "yref": "container", "yanchor": "top", "font": {"size": 12}, "bgcolor": "rgba(0,0,0,0)"},
     }  # fmt: skip
+    before = {name: value for name, value in figure.layout.to_plotly_json().items() if name != "template"}
     for letter, settings in (("x", x), ("y", y)):
-        for name in {f"{letter}axis", *(name for name in layout if name.startswith(f"{letter}axis"))}:
+        named = [name for name in (*before, *layout) if name.startswith(f"{letter}axis")]
+        for name in {f"{letter}axis", *named}:
             whole[name] = merged(AXIS, settings)
-    figure.layout = merged(whole, layout)
+    figure.layout = merged(merged(before, whole), layout)
     return figure.update_layout(template=None)  # plotly's own would colour text and ground
 
 

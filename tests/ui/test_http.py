@@ -93,7 +93,7 @@ def test_a_digest_is_the_one_that_browsers_compute():
     assert list(digests(html)) == ["'sha256-qznLcsROx4GACP2dm0UCKCzCG+HiZ1guq6ZZDob/Tng='"]
 
 
-@pytest.mark.parametrize("length", ["x", "-1", "", "1.5", "1000001", "9" * 400])
+@pytest.mark.parametrize("length", ["x", "-1", "", "1.5", "10000001", "9" * 400])
 def test_a_length_that_cannot_be_is_refused_before_anything_is_read(length):
     told = []
 
@@ -106,7 +106,7 @@ def test_a_length_that_cannot_be_is_refused_before_anything_is_read(length):
     scope = {"type": "http", "path": "/gradio_api/queue/join", "headers": [(b"content-length", length.encode())]}
     asyncio.run(Guarded(nobody, head="")(scope, nobody, send))
     assert told[0]["status"] == 413
-    assert b"1,000,000" in told[1]["body"]
+    assert b"10,000,000" in told[1]["body"]
 
 
 def test_who_does_not_say_how_much_comes_is_stopped_all_the_same():

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from playground.errors import InputError, NotAChoice, NotANumber, OutOfRange, PromptEmpty, PromptTooLong
+from playground.errors import InputError, NotAChoice, NotANumber, NotWhole, OutOfRange, PromptEmpty, PromptTooLong
 from playground.lessons import LESSONS
 from playground.lessons.lesson import Choice, Experiment, Flag, Number, Numbers, Seed, Text
 from playground.runs import Request, Runs
@@ -84,7 +84,7 @@ FIRST = {
 }  # fmt: skip
 ODD = [
     ("number", 2.5, OutOfRange), ("number", "1", NotANumber), ("number", float("nan"), NotANumber),
-    ("number", True, NotANumber), ("whole", 1.5, NotANumber), ("whole", 10**400, OutOfRange),
+    ("number", True, NotANumber), ("whole", 1.5, NotWhole), ("whole", 10**400, OutOfRange),
     ("numbers", [1.0], NotAChoice), ("numbers", [1.0, float("inf")], NotANumber), ("numbers", "12", NotAChoice),
     ("numbers", [1.0, 9.0], OutOfRange), ("choice", "c", NotAChoice), ("choice", ["a"], NotAChoice),
     ("flag", 1, NotAChoice), ("flag", None, NotAChoice), ("seed", -1, OutOfRange), ("text", "", PromptEmpty),
