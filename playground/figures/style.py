@@ -161,7 +161,7 @@ def quiet(
     """The layout of all figures: transparent, tight, no colour of text, a title at the left, the legend below it.
 
     `x` and `y` are settings of every x and y axis; `layout` is what only this figure has, single axes among it.
-    `title` is literal already. Units: pixels
+    What the figure's layout held before goes. `title` is literal already. Units: pixels
 
     The layout is put together as plain dictionaries and set once: plotly's own update_layout and update_xaxes take
     six times as long, half of the time a step takes on the server.
@@ -178,12 +178,10 @@ def quiet(
         "legend": {"orientation": "h", "x": 0, "xref": "container", "xanchor": "left", "y": 1 - top / height,
                    "yref": "container", "yanchor": "top", "font": {"size": 12}, "bgcolor": "rgba(0,0,0,0)"},
     }  # fmt: skip
-    before = {name: value for name, value in figure.layout.to_plotly_json().items() if name != "template"}
     for letter, settings in (("x", x), ("y", y)):
-        named = [name for name in (*before, *layout) if name.startswith(f"{letter}axis")]
-        for name in {f"{letter}axis", *named}:
+        for name in {f"{letter}axis", *(name for name in layout if name.startswith(f"{letter}axis"))}:
             whole[name] = merged(AXIS, settings)
-    figure.layout = merged(merged(before, whole), layout)
+    figure.layout = merged(whole, layout)
     return figure.update_layout(template=None)  # plotly's own would colour text and ground
 
 

@@ -1,7 +1,8 @@
 """The charts that lessons share: bars side by side, lines over a number, a map of cells. None follows a position."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -20,6 +21,7 @@ from playground.figures.style import (
     name_axis,
     quiet,
     scale,
+    titled,
 )
 
 HEIGHT = 320  # pixels
@@ -74,10 +76,8 @@ def bars(
             line={"color": level.colour, "dash": level.dash, "width": 1.5},
             hovertemplate=hover_lines((level.name, "%{y:.4g}")),
         )  # fmt: skip
-    figure.update_xaxes(name_axis(names, words.x))
-    if reach > max(float(np.max(trace.y)) for trace in figure.data):
-        figure.update_yaxes(range=[0, reach])
-    return finished(figure, words, zero=True)
+    far = reach > max(float(np.max(trace.y)) for trace in figure.data)
+    return finished(figure, words, zero=True, x=name_axis(names, words.x), y={"range": [0, reach]} if far else {})
 
 
 def lines(series: Sequence[Series], words: ChartWords, x: ArrayLike | None = None, log: str = "") -> go.Figure:
@@ -91,12 +91,12 @@ def lines(series: Sequence[Series], words: ChartWords, x: ArrayLike | None = Non
             line={"color": each.colour, "dash": each.dash, "width": 2}, marker={"size": 7, "color": each.colour},
             hovertemplate=hover_lines((words.x, "%{x:.4g}"), (each.name, "%{y:.4g}")),
         )  # fmt: skip
-    figure.update_xaxes(title_text=literal(words.x), type="log" if "x" in log else "linear")
+    across_all = titled(words.x, type="log" if "x" in log else "linear")
     if "x" in log and series:
         everywhere = np.concatenate([np.asarray(x if each.x is None else each.x, dtype=float) for each in series])
-        figure.update_xaxes(tickvals=log_ticks(float(everywhere.min()), float(everywhere.max())))
-    figure.update_yaxes(type="log" if "y" in log else "linear", exponentformat="power" if "y" in log else "none")
-    return finished(figure, words, zero="y" not in log)
+        across_all["tickvals"] = log_ticks(float(everywhere.min()), float(everywhere.max()))
+    up_all = {"type": "log", "exponentformat": "power"} if "y" in log else {"type": "linear", "exponentformat": "none"}
+    return finished(figure, words, zero="y" not in log, x=across_all, y=up_all)
 
 
 def heat(
@@ -116,15 +116,15 @@ def heat(
         )
     )  # fmt: skip
     down = name_axis(rows, words.y)
-    figure.update_xaxes(name_axis(columns, words.x))
-    figure.update_yaxes(down | {"range": list(reversed(down["range"]))})
-    return still(quiet(figure, literal(words.title), height or min(560, 110 + 26 * max(6, len(rows)))))
+    x, y = name_axis(columns, words.x), down | {"range": list(reversed(down["range"]))}
+    tall = height or min(560, 110 + 26 * max(6, len(rows)))
+    return still(quiet(figure, literal(words.title), tall, x=x, y=y))
 
 
-def finished(figure: go.Figure, words: ChartWords, zero: bool) -> go.Figure:
+def finished(figure: go.Figure, words: ChartWords, zero: bool, x: Mapping[str, Any], y: Mapping[str, Any]) -> go.Figure:
     """The layout of bars and lines; `zero` draws the line where the value is 0."""
     legend = LEGEND * -(-len(figure.data) // IN_A_ROW)
-    quiet(figure, literal(words.title), HEIGHT + legend)
-    figure.update_yaxes(title_text=literal(words.y), zeroline=zero, zerolinewidth=1)
-    margin = {"t": figure.layout.margin.t + legend}
-    return still(figure.update_layout(bargap=0.25, showlegend=True, margin=margin))
+    up = titled(words.y, zeroline=zero, zerolinewidth=1) | dict(y)
+    quiet(figure, literal(words.title), HEIGHT + legend, x=x, y=up, bargap=0.25, showlegend=True)
+    figure.layout.margin.t += legend
+    return still(figure)
