@@ -4,12 +4,16 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from threading import Thread
 from typing import Any
+
+import pytest
+from huggingface_hub import constants
+
+import handlers
 
 REVISION = "a" * 40
 BIG = 100_000  # bytes; larger files are stored apart, named by their SHA-256
@@ -74,13 +78,24 @@ def serving(
             for name, data in files.items()
         ]  # fmt: skip
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Hub)
-    Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        server.server_close()
+    with handlers.running(Hub) as address:
+        yield address
+
+
+@contextmanager
+def asked(patch: pytest.MonkeyPatch, folder: Path) -> Iterator[Callable[..., None]]:
+    """Begins, with the faults given, a hub that holds `folder` under every name, and is the one that is asked."""
+    with ExitStack() as hubs:
+
+        def begin(**faults: Any) -> None:
+            address = hubs.enter_context(serving(folder, **faults))
+            patch.setattr(constants, "HF_HUB_OFFLINE", False)
+            patch.setattr(constants, "ENDPOINT", address)
+            patch.setattr(
+                constants, "HUGGINGFACE_CO_URL_TEMPLATE", address + "/{repo_id}/resolve/{revision}/{filename}"
+            )
+
+        yield begin
 
 
 def put_in_cache(cache: Path, repository: str, folder: Path) -> Path:

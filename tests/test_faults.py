@@ -149,19 +149,8 @@ def test_a_folder_that_cannot_be_made_is_one_sentence(text, tmp_path, capsys):
 def hub(tmp_path, monkeypatch, fix_a_folder):
     """A hub on this machine that holds FIX-A under every name, with the faults given, and an empty cache."""
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
-    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
-    running = []
-
-    def start(**faults: object) -> None:
-        running.append(fake_hub.serving(fix_a_folder, **faults))
-        address = running[-1].__enter__()
-        monkeypatch.setattr(constants, "ENDPOINT", address)
-        template = address + "/{repo_id}/resolve/{revision}/{filename}"
-        monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
-
-    yield start
-    for each in running:
-        each.__exit__(None, None, None)
+    with fake_hub.asked(monkeypatch, fix_a_folder) as begin:
+        yield begin
 
 
 ANSWERS = {

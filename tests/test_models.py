@@ -65,20 +65,8 @@ def no_network(monkeypatch) -> None:
 @pytest.fixture
 def hub(fix_a_folder, monkeypatch):
     """Start a hub on this machine that holds FIX-A under every name."""
-    running = []
-
-    def start(**faults: bool) -> None:
-        serving = fake_hub.serving(fix_a_folder, **faults)
-        address = serving.__enter__()
-        running.append(serving)
-        monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
-        monkeypatch.setattr(constants, "ENDPOINT", address)
-        template = address + "/{repo_id}/resolve/{revision}/{filename}"
-        monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
-
-    yield start
-    for serving in running:
-        serving.__exit__(None, None, None)
+    with fake_hub.asked(monkeypatch, fix_a_folder) as begin:
+        yield begin
 
 
 def answer(models: Models, name: str) -> int:

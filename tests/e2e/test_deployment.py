@@ -12,15 +12,14 @@ import sys
 import sysconfig
 import tempfile
 import time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 
 import httpx
 import pytest
 from gradio_client import Client
 from playwright.sync_api import expect
 
+import handlers
 import proxy
 import serving
 
@@ -122,23 +121,8 @@ def public(space, tmp_path_factory):
 @pytest.fixture
 def frame(public):
     """A page of somebody else's, with ours in a frame."""
-
-    class Host(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(200)
-            self.send_header("Content-Type", "text/html")
-            self.end_headers()
-            self.wfile.write(
-                f'<iframe src="{public}/?lang=zh&amp;prompt=A+fox&amp;n=0" width="1240" height="860"></iframe>'.encode()
-            )
-
-        def log_message(self, *_) -> None: ...
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Host)
-    Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}/"
-    server.shutdown()
-    server.server_close()
+    with handlers.framing(f"{public}/?lang=zh&prompt=A+fox&n=0") as elsewhere:
+        yield f"{elsewhere}/"
 
 
 def test_in_a_frame_and_under_a_path_the_whole_page_works(chromium, frame, public):

@@ -4,15 +4,12 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 from urllib.parse import quote
 
 import httpx
 from playwright.sync_api import expect
 
+import handlers
 import serving
 from e2e.visitor import TABS, run, wait_until
 
@@ -123,27 +120,6 @@ def test_a_hostile_prompt_is_text_in_every_tab_and_in_what_is_taken_home(visit, 
     hostile.errors[:] = [each for each in hostile.errors if each not in blocked]
 
 
-@contextmanager
-def framing(address: str) -> Iterator[str]:
-    """The address of somebody else's page, which shows `address` in a frame."""
-
-    class Elsewhere(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(200)
-            self.send_header("Content-Type", "text/html")
-            self.end_headers()
-            self.wfile.write(f"<link rel=icon href=data:,><iframe width=1200 height=800 src='{address}'>".encode())
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Elsewhere)
-    Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    server.server_close()
-
-
 def test_in_a_frame_of_another_page_it_works_and_calls_nobody_else(chromium):
     """As a Space shows it; and nothing is complained of."""
     url = serving.server().url
@@ -152,7 +128,7 @@ def test_in_a_frame_of_another_page_it_works_and_calls_nobody_else(chromium):
     errors = []
     page.on("console", lambda each: errors.append(each.text) if each.type == "error" else None)
     page.on("pageerror", lambda each: errors.append(str(each)))
-    with framing(f"{url}/?lang={quote('<tlh>')}") as elsewhere:
+    with handlers.framing(f"{url}/?lang={quote('<tlh>')}") as elsewhere:
         page.goto(elsewhere)
         frame = page.frame_locator("iframe")
         expect(frame.locator("#player .tok")).to_have_count(30)

@@ -19,7 +19,7 @@ from playground.ui import take_home
 from playground.ui.http import MOST_BYTES
 from playground.ui.intake import Page, Refused, accepted_kinds, checked, said
 from playground.ui.wiring import guarded
-from ui.caller import Caller
+from ui import caller
 
 DEEP = json.loads("[" * 200 + "]" * 200)
 EVERYWHERE = ("nothing", "the name of a field", "NaN", "an object", "a deep list", "a path")  # asked of every handler
@@ -57,7 +57,7 @@ def faults():
 
 @pytest.fixture(scope="module")
 def config():
-    return httpx.get(f"{serving.server().url}/config", trust_env=False).json()
+    return caller.config()
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +73,7 @@ def handlers(config):
 
 def call_all(calls):
     """Every (handler, values, what the event carries), asked in one session: what the queue says of each in the end."""
-    url, visitor = f"{serving.server().url}/gradio_api", Caller.arrived().session
+    url, visitor = f"{serving.server().url}/gradio_api", caller.Caller.arrived().session
     ended, waiting = {}, {}
     with httpx.Client(timeout=WAIT, trust_env=False, headers={"Content-Type": "application/json"}) as http:
         for fn, data, carried in calls:
