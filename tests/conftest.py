@@ -1,9 +1,12 @@
 """Models shared by the tests. Nothing here needs a network, and one test proves it for the tokenizers."""
 
+import socket
 from pathlib import Path
 
 import pytest
+from huggingface_hub import constants
 
+import fake_hub
 import fixture
 from playground.gpt.checkpoints import load
 from playground.gpt.model import GPTModel
@@ -23,3 +26,31 @@ def fix_a(fix_a_folder: Path) -> GPTModel:
 def small() -> GPTModel:
     """Three layers of two heads, eight features, eleven tokens, in double precision."""
     return fixture.random_model(fixture.SMALL).double()
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch) -> Path:
+    """An empty hub cache of this test's own; whatever this computer holds is not seen."""
+    folder = tmp_path / "hub"
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(folder))
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
+    return folder
+
+
+@pytest.fixture
+def no_network(monkeypatch) -> None:
+    """The hub may be asked, but nobody can be reached."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError("no network in this test")
+
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+
+
+@pytest.fixture
+def hub(fix_a_folder, monkeypatch):
+    """Start a hub on this machine that holds FIX-A under every name."""
+    with fake_hub.asked(monkeypatch, fix_a_folder) as begin:
+        yield begin

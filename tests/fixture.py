@@ -19,6 +19,9 @@ from safetensors.numpy import save_file
 from playground.gpt.ablation import NOTHING_OFF, Ablation
 from playground.gpt.config import GPTConfig
 from playground.gpt.model import GPTModel
+from playground.gpt.sampling import GREEDY
+from playground.models import Models
+from playground.runs import Request, Runs, next_token
 
 SMALL = GPTConfig(vocab_size=11, context_length=16, emb_dim=8, n_heads=2, n_layers=3)
 SIZES = {"vocab_size": 50257, "n_positions": 16, "n_embd": 8, "n_layer": 3, "n_head": 2}
@@ -120,3 +123,8 @@ def random_model(config: GPTConfig, seed: int = 0) -> GPTModel:
 def shown(value: Any) -> str | None:
     """How a test's report names an ablation."""
     return "+".join(value.words()) or "nothing off" if isinstance(value, Ablation) else None
+
+
+def answer(models: Models, name: str) -> int:
+    """The next token that a model writes: it loaded, and it runs."""
+    return next_token(Runs(models.get)(Request(name, "Hello, I am")), GREEDY, 0)

@@ -9,10 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from huggingface_hub import constants
 from safetensors import SafetensorError
 
-import fake_hub
 from playground import models as models_module
 from playground.errors import AssetDamaged, CacheUnwritable, DownloadFailed, ModelError, ModelOffline
 from playground.gpt import checkpoints, tokenizer, train_command, training_state
@@ -145,14 +143,6 @@ def test_a_folder_that_cannot_be_made_is_one_sentence(text, tmp_path, capsys):
 # A hub, and where its files are kept.
 
 
-@pytest.fixture
-def hub(tmp_path, monkeypatch, fix_a_folder):
-    """A hub on this machine that holds FIX-A under every name, with the faults given, and an empty cache."""
-    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
-    with fake_hub.asked(monkeypatch, fix_a_folder) as begin:
-        yield begin
-
-
 ANSWERS = {
     "forbids it": (403, b"{}"),
     "has gone": (410, b"gone"),
@@ -165,7 +155,7 @@ ANSWERS = {
 
 
 @pytest.mark.parametrize("how", ANSWERS)
-def test_whatever_a_hub_answers_the_current_model_stays(hub, how):
+def test_whatever_a_hub_answers_the_current_model_stays(cache, hub, how):
     hub(always=ANSWERS[how])
     models = Models()
     before = models.get("storyteller")
@@ -179,7 +169,7 @@ def test_whatever_a_hub_answers_the_current_model_stays(hub, how):
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EROFS, errno.EACCES], ids=errno.errorcode.get)
-def test_a_cache_that_cannot_be_written_is_said_to_be_so(hub, monkeypatch, number):
+def test_a_cache_that_cannot_be_written_is_said_to_be_so(cache, hub, monkeypatch, number):
     def refuse(*_: object, **__: object) -> None:
         raise OSError(number, os.strerror(number))
 

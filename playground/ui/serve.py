@@ -130,11 +130,11 @@ def serve(page: gr.Blocks, place: Place, lang: str | None, limits: Limits, model
 
 def forget(page: gr.Blocks, session: str) -> None:
     """Free what Gradio keeps, for an hour, of a page that was closed: 1.6 MB. See `accepted` in wiring.py"""
-    page.state_holder.delete_state(session)
     page.state_holder.session_data.pop(session, None)
     page.state_holder.time_last_used.pop(session, None)
-    if sys.platform == "linux" and hasattr(ctypes.CDLL(None), "malloc_trim"):
-        ctypes.CDLL(None).malloc_trim(0)  # else glibc keeps what so many small pieces took
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
+    if trim:
+        trim(0)  # else glibc keeps what so many small pieces took
 
 
 def found(models: Models) -> dict[str, Any]:
