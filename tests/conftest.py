@@ -12,6 +12,11 @@ from playground.gpt.checkpoints import load
 from playground.gpt.model import GPTModel
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The browser last: once it runs, its event loop stays in this thread, where no test could start one of its own."""
+    items.sort(key=lambda item: "e2e" in item.path.parts)
+
+
 @pytest.fixture(scope="session")
 def fix_a_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return fixture.write(tmp_path_factory.mktemp("fix_a"))

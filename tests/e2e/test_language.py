@@ -21,17 +21,22 @@ SEEN = """() => {
 }"""
 
 
-def patterns(lang):
-    """Every sentence of a language, as what it may look like once filled in, unless the other says just the same."""
-    other = {"zh": "en", "en": "zh"}[lang]
+def sentences(lang):
+    """Every sentence of a language, with the key it is found by."""
     for file in TEXT.glob("*.toml"):
         if file.stem.startswith("lesson_"):  # which test_lessons.py walks, in both
             continue
         for key, entry in tomllib.loads(file.read_text("utf-8")).items():
-            pairs = zip(flat(entry[lang]), flat(entry[other]), strict=True)
-            for sentence, elsewhere in pairs:
-                if sentence != elsewhere and re.sub(r"\{\w+\}|\W", "", sentence):
-                    yield f"{file.stem}.{key}", re.sub(r"\\\{\w+\\\}", ".+", re.escape(sentence))
+            for sentence in flat(entry[lang]):
+                yield f"{file.stem}.{key}", sentence
+
+
+def patterns(lang):
+    """Every sentence as what it may look like once filled in, unless the other language says just the same."""
+    elsewhere = {sentence for _, sentence in sentences({"zh": "en", "en": "zh"}[lang])}
+    for key, sentence in sentences(lang):
+        if sentence not in elsewhere and re.sub(r"\{\w+\}|\W", "", sentence):
+            yield key, re.sub(r"\\\{\w+\\\}", ".+", re.escape(sentence))
 
 
 def flat(entry):
