@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from functools import cache
 from pathlib import Path
 
 from playwright.sync_api import expect
@@ -31,12 +32,15 @@ def sentences(lang):
                 yield f"{file.stem}.{key}", sentence
 
 
+@cache
 def patterns(lang):
     """Every sentence as what it may look like once filled in, unless the other language says just the same."""
     elsewhere = {sentence for _, sentence in sentences({"zh": "en", "en": "zh"}[lang])}
-    for key, sentence in sentences(lang):
-        if sentence not in elsewhere and re.sub(r"\{\w+\}|\W", "", sentence):
-            yield key, re.sub(r"\\\{\w+\\\}", ".+", re.escape(sentence))
+    return [
+        (key, re.compile(re.sub(r"\\\{\w+\\\}", ".+", re.escape(sentence))))
+        for key, sentence in sentences(lang)
+        if sentence not in elsewhere and re.sub(r"\{\w+\}|\W", "", sentence)
+    ]
 
 
 def flat(entry):
@@ -47,8 +51,7 @@ def leftovers(visitor, lang):
     """Texts on the page that are a sentence of `lang`."""
     seen = visitor.page.evaluate(SEEN)
     assert len(seen) > 100
-    said = list(patterns(lang))
-    return sorted({f"{key}: {text}" for text in seen for key, pattern in said if re.fullmatch(pattern, text)})
+    return sorted({f"{key}: {text}" for text in seen for key, pattern in patterns(lang) if pattern.fullmatch(text)})
 
 
 def switch_to(visitor, lang):

@@ -44,7 +44,8 @@ class Visitor:
         self.foreign: list[str] = []
         self.errors: list[str] = []
         self.asked: list[str] = []  # what the page wanted from the server's handlers
-        self.waiting: set[Any] = set()  # streams that carry answers: Gradio keeps one open while it waits for any
+        # Questions on their way, and streams that carry answers: Gradio keeps one open while it waits for any.
+        self.waiting: set[Any] = set()
         self.page.on("request", self._request)
         self.page.on("requestfinished", lambda request: self.waiting.discard(request))
         self.page.on("requestfailed", lambda request: self.waiting.discard(request))
@@ -54,7 +55,7 @@ class Visitor:
     def _request(self, request: Any) -> None:
         if "/queue/join" in request.url or "/run/" in request.url:
             self.asked.append(f"{request.url} {request.post_data}")
-        if "/queue/data" in request.url:
+        if "/queue/join" in request.url or "/queue/data" in request.url:
             self.waiting.add(request)
         if not request.url.startswith((self.url, "data:", "blob:")):
             self.foreign.append(request.url)
