@@ -12,7 +12,7 @@ Language = Literal["en", "zh"]
 WORDS: dict[Language, Mapping[str, Sequence[str]]] = {
     "en": {
         "who": ("Tom", "Lily", "Ben", "Mia", "Sam", "Anna"),
-        "animal": ("cat", "dog", "bird", "fox", "rabbit", "bear", "duck"),
+        "animal": ("cat", "dog", "bird", "fox", "rabbit", "bear", "frog"),
         "kind": ("little", "big", "happy", "kind", "brave", "funny"),
         "thing": ("ball", "box", "hat", "boat", "cake", "book", "kite"),
         "colour": ("red", "blue", "green", "yellow", "white"),

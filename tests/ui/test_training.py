@@ -22,36 +22,39 @@ SMALL = {"size": "small", "steps": 20}
 GREEDY = ("greedy", 0.8, 40, 1, 0)
 
 
-@pytest.fixture
-def served(monkeypatch):
-    """What a tab is given, where every report is told at once; `served(limit=...)` for other limits."""
+@pytest.fixture(autouse=True)
+def told_at_once(monkeypatch):
     monkeypatch.setattr(training, "OFTEN", 0)
 
-    def serve(**limits):
-        models = Models(limits=Limits(**limits))
-        return SimpleNamespace(runs=Runs(models.get, Limits(**limits)), models=models)
 
-    return serve
+def served(**limits):
+    """What a tab is given."""
+    models = Models(limits=Limits(**limits))
+    return SimpleNamespace(runs=Runs(models.get, Limits(**limits)), models=models)
+
+
+def visitor():
+    return Session(Request("storyteller", "Once upon a time"))
 
 
 @pytest.fixture
 def session():
-    return Session(Request("storyteller", "Once upon a time"))
+    return visitor()
 
 
 def train(wiring, session, part="dead_units", values=None, anew=False):
     return tab.train(wiring, session, 7, part, values or {"steps": 10}, anew)
 
 
-@pytest.fixture
-def grown(served, session):
+@pytest.fixture(scope="module")
+def grown():
     """A model that was trained for a moment, and where it is served."""
-    wiring = served()
+    wiring, session = served(), visitor()
     *_, last = train(wiring, session, "grow", SMALL)
     return wiring, session, last
 
 
-def test_it_tells_how_far_it_has_come_in_both_languages(served, session):
+def test_it_tells_how_far_it_has_come_in_both_languages(session):
     told = list(train(served(), session))
     assert [answer["progress"]["done"] for answer in told] == list(range(11))
     assert [answer["progress"]["running"] for answer in told] == [True] * 10 + [False]
@@ -66,12 +69,12 @@ def stopped(wiring, session, after):
     return list(answers)
 
 
-def test_it_ends_when_the_visitor_wants_other_work(served, session):
+def test_it_ends_when_the_visitor_wants_other_work(session):
     (last,) = stopped(served(), session, 1)
     assert last["progress"] == {"done": 1, "total": 10, "running": False}
 
 
-def test_it_goes_on_where_it_was_stopped_as_if_nothing_had_been(served, session):
+def test_it_goes_on_where_it_was_stopped_as_if_nothing_had_been(session):
     wiring = served()
     (last,) = stopped(wiring, session, 4)
     assert last["progress"]["done"] == 4
@@ -84,14 +87,14 @@ def test_it_goes_on_where_it_was_stopped_as_if_nothing_had_been(served, session)
 @pytest.mark.parametrize(
     ("values", "anew"), [({"steps": 10}, True), ({"steps": 20}, False)], ids=["from the start", "other values"]
 )
-def test_it_begins_again_when_asked_to_or_when_something_else_is_wanted(served, session, values, anew):
+def test_it_begins_again_when_asked_to_or_when_something_else_is_wanted(session, values, anew):
     wiring = served()
     stopped(wiring, session, 4)
     first = next(train(wiring, session, values=values, anew=anew))
     assert first["progress"]["done"] == 0
 
 
-def test_one_that_is_over_begins_again(served, session):
+def test_one_that_is_over_begins_again(session):
     wiring = served()
     assert len(list(train(wiring, session))) == len(list(train(wiring, session))) == 11
 
@@ -99,27 +102,27 @@ def test_one_that_is_over_begins_again(served, session):
 # Limits.
 
 
-def test_a_model_larger_than_the_operator_allows_is_refused_before_it_begins(served, session):
+def test_a_model_larger_than_the_operator_allows_is_refused_before_it_begins(session):
     wiring = served(training_parameters=100_000)
     with pytest.raises(TrainingTooLarge) as refused:
         next(train(wiring, session, "grow", SMALL))
-    assert refused.value.values == {"parameters": 124_544, "limit": 100_000}
+    assert refused.value.values == {"parameters": 124_672, "limit": 100_000}
     assert session.training is None
 
 
-def test_time_is_over_for_good_and_what_was_learned_stays(served, session, monkeypatch):
+def test_time_is_over_for_good_and_what_was_learned_stays(session, monkeypatch):
     wiring = served(training_seconds=3)
     monkeypatch.setattr(training.time, "monotonic", iter(range(1_000)).__next__)  # every look at the clock is a second
-    answers, told = train(wiring, session), []
-    with pytest.raises(TrainingTooLong):
-        told += answers
-    with pytest.raises(TrainingTooLong):
-        told += answers
-    assert session.training.last is not None
+    for again in (False, True):
+        answers = []
+        with pytest.raises(TrainingTooLong):
+            answers += train(wiring, session)
+        assert not answers[-1]["progress"]["running"]
+        assert session.training.last.done < 10, again
 
 
-def test_visitors_models_make_room_for_one_another(served, session):
-    wiring = served(trained_model_bytes=3 * 4 * 124_544)
+def test_visitors_models_make_room_for_one_another(session):
+    wiring = served(trained_model_bytes=3 * 4 * 124_672)
     *_, last = train(wiring, session, "grow", SMALL)
     kept = [step for step, name in last["models"].items() if wiring.models.lent(name)]
     assert kept == sorted(last["models"])[-3:]

@@ -143,6 +143,7 @@ def build(wiring: Wiring, _: Any) -> Part:
     tab: gr.Tab = wiring.worded(gr.Tab(id=TAB, elem_id="tab-lessons"), "lessons.tab")
     with tab:
         shown = lessons()
+        take(wiring, shown)
 
     def ask(event: gr.EventData, lang: str) -> dict[str, Any]:
         return look(*(said(event, part) for part in ("asked", "part", "values", "known")), lang)
@@ -157,5 +158,4 @@ def build(wiring: Wiring, _: Any) -> Part:
     wiring.on([shown.ask], ask, [wiring.lang], [shown], trigger_mode="multiple")  # the page asks one at a time
     wiring.on([shown.begin], begin, [wiring.session], [shown], trigger_mode="multiple")
     wiring.on([shown.stop], stop, [wiring.session], [], queue=False)
-    take(wiring, shown)
     return Part(tab, {}, through=shown.through)
