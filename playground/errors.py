@@ -5,7 +5,7 @@ PlaygroundError
 │   ├── PromptEmpty, PromptTooLong, ContextFull, MemoryLimit, FileTooLarge, TooManyVisitors
 │   ├── OutOfRange, NotAChoice, NotANumber, NotWhole, UnknownSwitch, UnknownEdge, UnknownToken, TooManySwitches
 │   ├── CacheUnusable, NothingToSee, NotFinite, AttributionWithoutResiduals
-│   └── CharacterUnknown, NothingToFill, TextTooLong
+│   └── CharacterUnknown, NothingToFill, TextTooLong, TextTooShort, TrainingTooLarge, TrainingTooLong
 ├── PortTaken             somebody else serves at that port
 ├── SettingUnusable       an environment variable that is no limit
 ├── Unforeseen            a fault of ours, noted in the log
@@ -13,6 +13,7 @@ PlaygroundError
 ├── FileUnwritable        no room on the disk for what a visitor wants to take home
 ├── AssetDamaged          a file that came with the playground is missing or not what it was
 └── ModelError            something about a model's files or where they come from
+    ├── ModelForgotten        a visitor's own, that is no longer kept
     ├── FolderMissing, ModelMissing, ModelOffline, ModelTooLarge, DownloadTooLarge, DownloadFailed, CacheUnwritable
     ├── ConfigUnreadable, ConfigValue, HeadsDoNotDivide, FlagUnsupported, VocabularyUnsupported
     └── FileIncomplete, TensorMissing, TensorUnexpected, TensorMisshapen, TensorNotFinite, TensorDtype
@@ -107,6 +108,15 @@ class NothingToFill(InputError): ...
 class TextTooLong(InputError): ...
 
 
+class TextTooShort(InputError): ...
+
+
+class TrainingTooLarge(InputError): ...
+
+
+class TrainingTooLong(InputError): ...
+
+
 class CacheUnusable(InputError): ...
 
 
@@ -120,6 +130,9 @@ class NotFinite(InputError): ...
 
 
 class TooManySwitches(InputError): ...
+
+
+class ModelForgotten(ModelError): ...
 
 
 class FolderMissing(ModelError): ...

@@ -6,7 +6,7 @@ import os
 import re
 import tempfile
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from io import StringIO
 from pathlib import Path
@@ -21,6 +21,7 @@ from playground.errors import (
     DownloadTooLarge,
     FileIncomplete,
     FolderMissing,
+    ModelForgotten,
     ModelMissing,
     ModelOffline,
     ModelTooLarge,
@@ -31,7 +32,7 @@ from playground.gpt.config import PRESETS, GPTConfig
 from playground.gpt.model import GPTModel
 from playground.gpt.tokenizer import Tokenizer, tokenizer_for
 from playground.gpt.train import initialise
-from playground.limits import DEFAULTS, Limits
+from playground.limits import DEFAULTS, MB, Limits
 
 BUNDLED = Path(__file__).parents[1] / "assets" / "models"
 SHA256 = {  # of what BUNDLED holds
@@ -49,6 +50,7 @@ HUB_SHAPES = {name: PRESETS[name] for name in HUB if name in PRESETS} | {
     "distilgpt2": replace(PRESETS["gpt2"], n_layers=6)
 }
 OURS = ("storyteller", "untrained")
+TRAINED = "trained-"  # how the names of models that visitors trained begin
 FILES = ["config.json", "model.safetensors"]
 UNTRAINED_SEED = 0
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM)
@@ -70,11 +72,15 @@ class Model:
 
 
 class Models:
-    """Loads each model once and hands the same one to every visitor; nothing in it ever changes."""
+    """Loads each model once and hands the same one to every visitor; nothing in a model ever changes.
+
+    Those that visitors train are lent as long as there is room, each known only to who knows its name.
+    """
 
     def __init__(self, own: str | None = None, limits: Limits = DEFAULTS) -> None:
         self._own, self.own_name, self._limits = own, own_name(own), limits
         self._loaded: OrderedDict[str, Model] = OrderedDict()
+        self._lent: OrderedDict[str, Model] = OrderedDict()
         self._lock = Lock()  # of what is loaded; never held while loading, so that others have their models
         self._loading = {name: Lock() for name in self.names}  # two visitors asking for one model wait for one loading
 
@@ -92,8 +98,10 @@ class Models:
     def get(self, name: str, progress: Progress | None = None) -> Model:
         """The model called `name`.
 
-        Raises: NotAChoice; ModelError when its files cannot be had or are not what they should be.
+        Raises: NotAChoice; ModelError when its files cannot be had or are not what they should be; ModelForgotten
         """
+        if isinstance(name, str) and name.startswith(TRAINED) and name not in self.names:
+            return self._borrowed(name)
         if name not in self.names:
             raise NotAChoice(name="model", value=name, choices=", ".join(self.names))
         model = self._found(name)
@@ -102,6 +110,24 @@ class Models:
                 model = self._found(name) or self._load(name, progress)
                 self._keep(model)
         return model
+
+    def lend(self, model: Model) -> None:
+        """Keep a visitor's own model, named `trained-...`; where there is no room for all the oldest go."""
+        with self._lock:
+            self._lent[model.name] = model
+            while len(self._lent) > 1 and weight_bytes(self._lent) > self._limits.trained_model_bytes:
+                self._lent.popitem(last=False)
+
+    def lent(self, name: str) -> bool:
+        with self._lock:
+            return name in self._lent
+
+    def _borrowed(self, name: str) -> Model:
+        """Raises: ModelForgotten"""
+        with self._lock:
+            if name not in self._lent:
+                raise ModelForgotten(name=name, limit=self._limits.trained_model_bytes // MB)
+            return self._lent[name]
 
     def _found(self, name: str) -> Model | None:
         with self._lock:
@@ -112,11 +138,8 @@ class Models:
     def _keep(self, model: Model) -> None:
         with self._lock:
             self._loaded[model.name] = model
-            while len(self._loaded) > 1 and self._bytes() > self._limits.kept_model_bytes:
+            while len(self._loaded) > 1 and weight_bytes(self._loaded) > self._limits.kept_model_bytes:
                 self._loaded.popitem(last=False)
-
-    def _bytes(self) -> int:
-        return sum(model.config.weight_bytes for model in self._loaded.values())
 
     def _load(self, name: str, progress: Progress | None) -> Model:
         with log.timed("load", model=name):
@@ -138,6 +161,10 @@ class Models:
             return Path(self._own) if Path(self._own).is_dir() else own_from_hub(self._own, progress)
         check_memory(name, HUB_SHAPES[name])
         return from_hub(HUB[name], progress, lambda: check_download(name, HUB_SHAPES[name], self._limits))
+
+
+def weight_bytes(models: Mapping[str, Model]) -> int:
+    return sum(model.config.weight_bytes for model in models.values())
 
 
 def own_name(own: str | None) -> str:

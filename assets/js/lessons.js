@@ -1,6 +1,6 @@
 // The lessons: a list of them, and one experiment at a time with its controls, pictures, formula, code and questions.
 // Nothing is asked of the server before the tab is opened: only then does this run.
-playground.lessons = (element, props, watch, ask, begin, stop) => {
+playground.lessons = (element, props, watch, ask, begin, stop, through, take_home) => {
   const { el, fill, state, on, arrived } = playground;
   const root = element.querySelector('.lessons');
   const words = () => props.words[state.lang];
@@ -18,9 +18,10 @@ playground.lessons = (element, props, watch, ask, begin, stop) => {
   const training = el('div', { class: 'sweep' });
   const pictures = el('div', { class: 'found' });
   const behind = el('div', { class: 'behind' });
+  const stages = playground.lessonStages(words, through, take_home);
   const questions = playground.lessonQuestions(words);
   const turn = el('div', { class: 'turn' });
-  root.append(contents, el('article', {}, title, steps, prose, el('div', { class: 'experiment' }, side, pictures), questions.root, behind, turn));
+  root.append(contents, el('article', {}, title, steps, prose, el('div', { class: 'experiment' }, side, el('div', { class: 'outcome' }, pictures, stages.root)), questions.root, behind, turn));
 
   const href = (name) => `?${new URLSearchParams({ tab: 'lessons', lesson: parts[name].lesson, part: name, lang: state.lang })}`;
   const link = (name, kind, text, current) => el('a', { class: kind, href: href(name), text, 'data-part': name, 'aria-current': current ? 'true' : null,
@@ -56,29 +57,42 @@ playground.lessons = (element, props, watch, ask, begin, stop) => {
   function found() {
     const here = parts[part], shown = here.answer?.shown[state.lang];
     progress();
-    if (!shown) { if (drawn !== part) { pictures.replaceChildren(); questions.draw([], {}); } return; }
+    if (!shown) { if (drawn !== part) { pictures.replaceChildren(); stages.draw([], {}); questions.draw([], {}); } return; }
     const names = Object.keys(shown.pictures);
     for (const name of names) here.slots[name] ??= frame(name);
     const boxes = names.map((name) => here.slots[name].box);
     if (boxes.length !== pictures.children.length || boxes.some((box, i) => pictures.children[i] !== box)) pictures.replaceChildren(...boxes);
     for (const name of names) here.slots[name].show(shown.pictures[name]);
+    stages.draw(shown.stages, here.answer.models ?? {});
     questions.draw(shown.questions, here.guesses);
     drawn = part;
     root.dataset.found = `${part} ${state.lang}`;
   }
 
-  // A training: started, stopped, and how far it has come.
-  const start = el('button', { type: 'button', class: 'pg-button start', onclick: () => { const here = parts[part]; here.started = ++asked; begin({ asked, part, values: here.values }); progress(); halt.focus({ preventScroll: true }); } });
+  // A training: started, stopped, resumed where it stopped or begun again, and how far it has come.
+  function run(anew) {
+    const here = parts[part];
+    here.started = ++asked;
+    here.meant = JSON.stringify(here.values);
+    begin({ asked, part, values: here.values, anew });
+    progress();
+    halt.focus({ preventScroll: true });
+  }
+  const start = el('button', { type: 'button', class: 'pg-button start', onclick: () => run(false) });
+  const anew = el('button', { type: 'button', class: 'pg-button anew', onclick: () => run(true) });
   const halt = el('button', { type: 'button', class: 'pg-button stop', onclick: () => { stop({}); parts[part].started = null; progress(); start.focus({ preventScroll: true }); } });
   const bar = el('progress', {});
   const said = el('span', { class: 'note', role: 'status' });
-  training.append(start, halt, bar, said);
+  training.append(start, halt, anew, bar, said);
   function progress() {
     const w = words(), here = parts[part], told = here.answer?.progress;
     training.hidden = !here.about[state.lang]?.trains;
-    start.textContent = w.start;
-    halt.textContent = w.stop;
     const busy = !!here.started;
+    const halfway = !busy && told && told.done < told.total && here.meant === JSON.stringify(here.values);
+    start.textContent = halfway ? w.resume : w.start;
+    halt.textContent = w.stop;
+    anew.textContent = w.anew;
+    anew.hidden = !halfway;
     start.disabled = busy;
     halt.disabled = !busy;
     bar.hidden = !busy;
@@ -93,10 +107,10 @@ playground.lessons = (element, props, watch, ask, begin, stop) => {
     if (!about) return;
     here.values ??= Object.fromEntries(about.controls.map(({ name, value }) => [name, value]));
     prose.replaceChildren(...about.sentences.map((text) => el('p', { text })));
-    const form = () => playground.lessonControls(about.controls, here.values, (all) => { if (all) side.firstElementChild.replaceWith(form()); if (!about.trains) want(); }, w);
+    const form = () => playground.lessonControls(about.controls, here.values, (all) => { if (all) side.firstElementChild.replaceWith(form()); if (about.trains) progress(); else want(); }, w);
     side.replaceChildren(form(), training);
     const formula = el('div', { class: 'formula', tabindex: 0, role: 'region', 'aria-label': w.formula });
-    formula.replaceChildren(document.adoptNode(new DOMParser().parseFromString(about.formula, 'text/html').body.firstElementChild)); // ours, from assets/formulas
+    formula.replaceChildren(...document.adoptNode(new DOMParser().parseFromString(about.formula, 'text/html').body).children); // ours, from assets/formulas
     const code = about.code.flatMap((each) => playground.code(each, w.code_at));
     behind.replaceChildren(el('div', {}, el('h3', { text: w.formula }), formula), el('div', {}, el('h3', { text: w.code }), ...code));
   }

@@ -141,6 +141,15 @@ window.playground = (() => {
     return made;
   }
 
+  // A file that was made for the visitor.
+  function download(file) {
+    const link = el('a', { href: file.url, download: file.orig_name });
+    document.body.append(link);
+    link.click();
+    link.remove();
+    say('file', file);
+  }
+
   // Fills the blanks of a sentence: fill('{a} of {b}', {a: 1, b: 2}).
   const fill = (sentence, values) => sentence.replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
 
@@ -164,5 +173,5 @@ window.playground = (() => {
 
   const typing = (target) => target.closest?.('input, textarea, select, [contenteditable], [role=tab], [role=slider], [role=listbox], [role=radio]');
 
-  return { bus, state, say, on, select, hover, show, begin, setLanguage, language, look, open, address, again, settle, toggleDark, el, fill, number, read, know, given, called, typing, keep, kept, arrived };
+  return { bus, state, say, on, select, hover, show, begin, setLanguage, language, look, open, address, again, settle, toggleDark, el, download, fill, number, read, know, given, called, typing, keep, kept, arrived };
 })();

@@ -51,13 +51,7 @@ playground.take_home = (element, props, watch, wanted) => {
   }
 
   for (const name of ['at', 'language']) on(name, draw);
-  on('file', (file) => {
-    told.textContent = '';
-    const link = el('a', { href: file.url, download: file.orig_name });
-    document.body.append(link);
-    link.click();
-    link.remove();
-  });
+  on('file', () => { told.textContent = ''; });
   on('refused', () => { told.textContent = ''; });
   watch('value', draw);
   draw();

@@ -4,6 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from playground.gpt.model import GPTModel
+
 
 @dataclass(frozen=True, slots=True)
 class Number:
@@ -72,6 +74,7 @@ class Progress:
     done: int
     total: int
     found: Any
+    model: GPTModel | None = None  # one that is ready at this moment, for the whole page to look through
 
 
 @dataclass(frozen=True, slots=True)

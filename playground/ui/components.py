@@ -20,7 +20,7 @@ SCRIPTS = (
     *("playground", "roving", "code", "heat", "player", "bars", "switches", "thumbs", "overview", "measures", "edges"),
     "figure",
     *("sweep", "alert", "identity", "proofs", "neurons", "architecture", "beside", "twice", "save", "take_home"),
-    *("guide", "lessons_controls", "lessons_questions", "lessons"),
+    *("guide", "lessons_controls", "lessons_questions", "lessons_stages", "lessons"),
 )
 SENTENCES = {  # script -> the file of texts that it shows
     "player": "player",
@@ -179,8 +179,13 @@ def guide() -> Any:
 
 
 def lessons() -> Any:
-    """All lessons. Events `ask`: this experiment with these values, please; `begin` and `stop` one that trains."""
-    return component("lessons", ("ask", "begin", "stop"), '<div class="lessons"></div>', elem_id="lessons")
+    """All lessons. Events `ask`: this experiment with these values, please; `begin` and `stop` one that trains;
+
+    `through`: let the whole page look through this model, `take`: make a file of it.
+    """
+    return component(
+        "lessons", ("ask", "begin", "stop", "through", "take"), '<div class="lessons"></div>', elem_id="lessons"
+    )
 
 
 def architecture() -> Any:

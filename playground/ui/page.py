@@ -1,6 +1,6 @@
 """The whole page: what is asked at the left, the token strip on top, the tabs that look at the answer below."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -8,7 +8,7 @@ from typing import Any
 import gradio as gr
 
 from playground.limits import Limits
-from playground.models import Model, Models
+from playground.models import TRAINED, Model, Models
 from playground.runs import Request, Run, Runs
 from playground.text import labels, say
 
@@ -34,6 +34,7 @@ from .components import proofs as proof_badge
 from .html import Component
 from .intake import Page, said
 from .lessons import tab as lessons
+from .lessons.training import borrowed
 from .session import Choice, Session
 from .wiring import Part, Wiring
 
@@ -72,7 +73,7 @@ def build(models: Models, runs: Runs, model: str, lang: str) -> gr.Blocks:
             language = gr.Radio(choices, value=lang, show_label=False, container=False, elem_id="language")
             guide()
             theme = gr.Button("", size="sm", elem_id="theme", min_width=96)
-        wiring = Wiring(runs, session, language, alert(), compare.comparison(answers))
+        wiring = Wiring(models, runs, session, language, alert(), compare.comparison(answers))
         wiring.fitted(title, heading)
         wiring.worded(theme, "page.theme")
         wiring.worded(language, "page.language")
@@ -110,13 +111,23 @@ def heading(_: Model, lang: str) -> dict[str, Any]:
     return {"value": f"<h1>{say(lang, 'page.title')} <small>{say(lang, 'page.subtitle')}</small></h1>"}
 
 
-def about(model: Model, lang: str) -> dict[str, Any]:
+def about(offered: Sequence[str], model: Model, lang: str) -> dict[str, Any]:
+    """What the list of models says: what is offered, and besides a model of the visitor's own while it is in use."""
+    choices = [(name, name) for name in offered]
+    own = (
+        [] if model.name in offered else [(say(lang, "page.own_model", step=model.name.rpartition("-")[2]), model.name)]
+    )
+    return {"choices": [*choices, *own], "info": description(model, lang), **labels(lang, "page.model")}
+
+
+def description(model: Model, lang: str) -> str:
     kind = {"storyteller": "bundled", "untrained": "untrained"}.get(model.name, "other")
+    kind = "trained" if model.name.startswith(TRAINED) else kind
     config = model.config
     counts = {"parameters": f"{config.n_parameters:,}", "vocab": f"{config.vocab_size:,}", "width": config.emb_dim}
     sizes = {"layers": config.n_layers, "heads": config.n_heads, "context": f"{config.context_length:,}"}
     values = {"name": model.name, "stored": model.stored, **sizes, **counts}
-    return {"info": say(lang, f"page.about_{kind}", **values), **labels(lang, "page.model")}
+    return say(lang, f"page.about_{kind}", **values)
 
 
 def choosing(_: Model, lang: str) -> dict[str, Any]:
@@ -129,7 +140,7 @@ def build_side(wiring: Wiring, models: Models, first: Request, limits: Limits) -
     worded, fitted, most = wiring.worded, wiring.fitted, min(MOST_AT_ONCE, limits.new_tokens)
     prompt = worded(gr.Textbox(PROMPT, lines=1, max_lines=6, elem_id="prompt"), "page.prompt")
     run = worded(gr.Button("", variant="primary", elem_id="run"), "page.run")
-    model = fitted(gr.Dropdown(models.names, value=first.model, elem_id="model"), about)
+    model = fitted(gr.Dropdown(models.names, value=first.model, elem_id="model"), partial(about, models.names))
     with worded(gr.Accordion(open=False, elem_id="settings"), "page.more_settings"):
         how = [
             fitted(gr.Radio(["greedy", "sample"], value="greedy", elem_id="choosing"), choosing),
@@ -189,20 +200,22 @@ def wire_model(wiring: Wiring, answers: Answers, controls: Controls, parts: dict
         begun = openings(parts, answers.runs(session.request))
         return [shown, shape(model, session.request.ablation), *wiring.dress(lang, model), *begun, *[0] * len(reset)]
 
+    def through(event: gr.EventData, session: Session, lang: str, *asked: Any) -> list[Any]:
+        return change(session, lang, borrowed(wiring.models, said(event, "model")).name, *asked)
+
     reset = [control for part in parts.values() for control in part.reset]
     asked = [controls.model, controls.prompt, controls.count, *controls.how]
     begin = [control for control, _ in named(parts).values()]
     outputs = [controls.player, controls.switches, *wiring.dressed, *begin, *reset]
-    changed = wiring.on(
-        [controls.model.input],
-        change,
-        [wiring.session, wiring.lang, *asked],
-        outputs,
-        show_progress="full",
-        show_progress_on=[controls.model],
-    )
-    changed.then(lambda session: session.request.model, wiring.session, controls.model,
-                 show_progress="hidden", api_visibility="private")  # fmt: skip
+    known = [wiring.session, wiring.lang]
+    changed = [
+        wiring.on([controls.model.input], change, [*known, *asked], outputs,
+                  show_progress="full", show_progress_on=[controls.model]),
+        *(wiring.on([part.through], through, [*known, *asked[1:]], outputs) for part in parts.values() if part.through),
+    ]  # fmt: skip
+    for each in changed:
+        each.then(lambda session: session.request.model, wiring.session, controls.model,
+                  show_progress="hidden", api_visibility="private")  # fmt: skip
 
 
 def wire_page(page: gr.Blocks, wiring: Wiring, answers: Answers, controls: Controls, first: Request, tabs: gr.Tabs,

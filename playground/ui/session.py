@@ -1,10 +1,12 @@
 """One visitor's page: the request it shows now, and how its tokens were chosen."""
 
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any
 
 from playground.gpt.sampling import GREEDY, Sampling
+from playground.lessons.lesson import Progress
 from playground.runs import Request
 
 
@@ -14,6 +16,23 @@ class Choice:
 
     sampling: Sampling = GREEDY
     seed: int = 0
+
+
+@dataclass(slots=True)
+class Training:
+    """A lesson's training, which waits where it was stopped until it is resumed or another takes its place."""
+
+    part: str  # the experiment, and what its controls were set to
+    values: Mapping[str, Any]
+    work: Iterator[Progress]
+    key: str  # in the names of its models: nobody guesses it
+    last: Progress | None = None
+    seconds: float = 0.0  # it has run
+    models: dict[int, str] = field(default_factory=dict)  # step -> the name under which the model of then is lent
+
+    @property
+    def over(self) -> bool:
+        return self.last is not None and self.last.done >= self.last.total
 
 
 class Session:
@@ -29,6 +48,7 @@ class Session:
         self.arrived = False  # whether its page has said what its address asks for
         self.beside: Request | None = None  # another prompt it is compared with, as far as that is written
         self.work: object | None = None  # the long work that is wanted; it stops when something else stands here
+        self.training: Training | None = None
         self.deciding = Lock()
         self._lock = Lock()
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from playground.errors import FileTooLarge, FileUnwritable, NotAChoice
 from playground.limits import Limits
-from playground.models import megabytes
+from playground.models import TRAINED, megabytes
 from playground.runs import Request, Run
 
 from .components import take_home
@@ -22,6 +22,7 @@ from .intake import said
 from .session import Session
 from .wiring import Look, Wiring
 
+FOLDER = "my-gpt"  # in the file of a model that a visitor trained
 SNIPPET = """\
 import torch
 
@@ -45,11 +46,12 @@ for token in logits.argsort(descending=True, stable=True, dim=-1)[:10].tolist():
 def snippet(request: Request, run: Run, own: str = "") -> str:
     """Python that prints the bars of the page; `__POSITION__` stands for the selected token's row in the trace.
 
-    `own` names an operator's own model, of which the visitor must know the place.
+    `own` names an operator's own model, of which the visitor must know the place, as of one trained here.
     """
     ids = list(run.ids[run.start :])
-    place = '"the folder of this model"' if request.model == own else ""
-    return SNIPPET.format(own=place, name=request.model, ids=ids, off=request.ablation.words())
+    trained = request.model.startswith(TRAINED)
+    place = '"the folder of this model"' if request.model == own else f'"{FOLDER}"' if trained else ""
+    return SNIPPET.format(own=place, name=FOLDER if trained else request.model, ids=ids, off=request.ablation.words())
 
 
 def tensors(request: Request, run: Run) -> dict[str, Any]:
@@ -116,16 +118,27 @@ def wire(wiring: Wiring, control: Any, file: Any, report: Callable[..., Path]) -
         what = said(event, "what")
         if what not in ("npz", "report"):
             raise NotAChoice(name="what", value=what, choices="npz, report")
-        # In Gradio's own folder, where it serves the file as it stands and deletes it after a while (`delete_cache`);
-        # of a file elsewhere it would keep a copy, and ours would stay for ever.
-        folder = Path(file.GRADIO_CACHE) / uuid4().hex
-        with room():
-            folder.mkdir(parents=True)
-            if what == "npz":
-                run = wiring.runs(session.request)
-                check_size(run.trace.n_bytes(), wiring.runs.limits)
-                return str(write_npz(folder, session.request, run))
-            return str(report(folder, session, lang, *values))
+        if what == "report":
+            return str(made(file, lambda folder: report(folder, session, lang, *values)))
+        run = wiring.runs(session.request)
+        check_size(run.trace.n_bytes(), wiring.runs.limits)
+        return str(made(file, lambda folder: write_npz(folder, session.request, run)))
 
-    made = wiring.on([control.wanted], make, [wiring.session, wiring.lang, *wiring.controls], [file])
-    made.then(None, [file], None, js="(file) => { if (file) playground.say('file', file); return []; }")
+    fetched(wiring.on([control.wanted], make, [wiring.session, wiring.lang, *wiring.controls], [file]), file)
+
+
+def made(file: gr.File, write: Callable[[Path], Path]) -> Path:
+    """What `write` makes in a new folder of Gradio's own. Raises: FileUnwritable
+
+    There Gradio serves the file as it stands and deletes it after a while (`delete_cache`); of a file elsewhere it
+    would keep a copy, and ours would stay for ever.
+    """
+    folder = Path(file.GRADIO_CACHE) / uuid4().hex
+    with room():
+        folder.mkdir(parents=True)
+        return write(folder)
+
+
+def fetched(event: Any, file: gr.File) -> None:
+    """The browser fetches the file of an event as soon as it is there."""
+    event.then(None, [file], None, js="(file) => { if (file) playground.download(file); return []; }")

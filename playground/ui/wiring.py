@@ -12,7 +12,7 @@ import gradio as gr
 
 from playground import log
 from playground.errors import PlaygroundError, SessionLost, Unforeseen
-from playground.models import Model
+from playground.models import Model, Models
 from playground.runs import Request, Run, Runs
 from playground.text import LANGUAGES, labels, say, say_error
 
@@ -76,13 +76,16 @@ class Part:
     restored: dict[str, tuple[Any, Callable[[Model], int]]]
     opening: Callable[[Run], Sequence[int]] = lambda _: ()
     reset: Sequence[Any] = ()  # further controls that another model sets to 0: it may have fewer layers
+    through: Any = None  # an event of this tab that asks for another `model`
 
 
 class Wiring:
     """Collects, while the page is built, what has words and what has pictures; `connect` makes the events."""
 
-    def __init__(self, runs: Runs, session: gr.State, lang: gr.Radio, alert: Component, comparison: Comparison) -> None:
-        self.runs, self.session, self.lang, self.alert, self.comparison = runs, session, lang, alert, comparison
+    def __init__(self, models: Models, runs: Runs, session: gr.State, lang: gr.Radio, alert: Component,
+                 comparison: Comparison) -> None:  # fmt: skip
+        self.models, self.runs, self.comparison = models, runs, comparison
+        self.session, self.lang, self.alert = session, lang, alert
         self._fitted: list[tuple[Any, Fit]] = []
         self._shown: list[Shown] = []
 

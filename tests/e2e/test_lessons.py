@@ -4,8 +4,11 @@ import re
 
 from playwright.sync_api import expect
 
+import serving
 from e2e.test_look import no_sideways_scroll
+from e2e.visitor import PROMPT
 from playground.lessons import LESSONS
+from playground.runs import Request
 
 PARTS = [(lesson.name, part) for lesson in LESSONS for part in lesson.experiments]
 
@@ -91,3 +94,32 @@ def trained_until_stopped(visitor):
     expect(said).to_have_text(re.compile(r"^Stopped at step \d+ of 300\.$"))
     expect(start).to_be_enabled()
     guess_all(visitor)
+
+
+def test_the_whole_page_looks_through_a_model_trained_before_ones_eyes(visit):
+    """Lesson 4: train, go back in time, see the attention of then, and take the model home."""
+    visitor = visit("en", {"tab": "lessons", "lesson": "gibberish"})
+    slide = "(range, value) => { range.value = value; range.dispatchEvent(new Event('input')); }"
+    visitor.find("#lessons .pill").filter(has_text="small").click()
+    visitor.find("#lessons .number input").evaluate(slide, 20)
+    visitor.find("#lessons .sweep .start").click()
+    expect(visitor.find("#lessons .sweep .note")).to_have_text(visitor.say("lessons.finished", total=20))
+    checkpoint, written = visitor.find("#lessons .stages input"), visitor.find("#lessons .written")
+    assert written.inner_text().startswith("Once upon")
+    for place, step in ((checkpoint.get_attribute("max"), 20), (0, 0)):  # from the second on the page follows
+        checkpoint.evaluate(slide, place)
+        if step:
+            visitor.find("#lessons .through").click()
+        expect(visitor.find("#lessons .stages .note")).to_have_text(visitor.say("lessons.looking", step=step))
+    visitor.eventually(lambda: visitor.address["model"].endswith("-0"))
+    name = visitor.address["model"]
+    with visitor.page.expect_download() as download:
+        visitor.find("#lessons .take").click()
+    assert download.value.suggested_filename == f"{name}.zip"
+    visitor.show_tab("attention")
+    expect(visitor.find("#model input")).to_have_value(visitor.say("page.own_model", step=0))
+    visitor.find("#player .pg-button.play").click()
+    visitor.chips.nth(3).click()
+    run = serving.server().runs(Request(name, PROMPT))
+    assert visitor.chips.nth(3).inner_text().startswith("e")
+    visitor.eventually(lambda: visitor.bars()[0][2] == float(run.trace.logits[3].max()))

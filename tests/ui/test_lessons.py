@@ -17,6 +17,8 @@ from playground.ui.lessons.tab import VIEWS
 from playground.ui.lessons.values import checked
 from playground.ui.session import Session
 
+SERVED = SimpleNamespace(runs=Runs(lambda _: None), models=None)
+
 
 def least(view):
     """The values that make an experiment short."""
@@ -115,33 +117,7 @@ def test_an_unknown_lesson_is_refused(name):
 
 def test_what_does_not_train_cannot_be_trained():
     with pytest.raises(InputError):
-        next(tab.train(None, None, 1, "vector", {}))
-
-
-# A training.
-
-
-@pytest.fixture
-def training(monkeypatch):
-    """The answers of a short training, each told at once, and the session that wants it."""
-    monkeypatch.setattr(tab, "OFTEN", 0)
-    session, wiring = Session(Request("none", "x")), SimpleNamespace(runs=Runs(lambda _: None))
-    return session, tab.train(wiring, session, 7, "dead_units", {"steps": 10})
-
-
-def test_a_training_tells_how_far_it_has_come_in_both_languages(training):
-    _, answers = training
-    told = list(answers)
-    assert [answer["progress"]["done"] for answer in told] == list(range(11))
-    assert [answer["progress"]["running"] for answer in told] == [True] * 10 + [False]
-    assert all(answer["asked"] == 7 and tuple(answer["shown"]) == LANGUAGES for answer in told)
-
-
-def test_a_training_ends_when_the_visitor_wants_other_work(training):
-    session, answers = training
-    next(answers)
-    session.work = None
-    assert [answer["progress"] for answer in answers] == [{"done": 1, "total": 10, "running": False}]
+        next(tab.train(SERVED, Session(Request("none", "x")), 1, "vector", {}, False))
 
 
 def test_what_never_changes_is_sent_once():

@@ -3,8 +3,7 @@
 A training answers again and again, with its progress, until it ends or the visitor wants other work.
 """
 
-import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import cache
 from typing import Any
@@ -14,8 +13,9 @@ import gradio as gr
 from playground.errors import NotAChoice
 from playground.lessons.lesson import Choice, Control, Progress
 from playground.text import LANGUAGES, labels, say
-from playground.ui import checks, source
+from playground.ui import checks, source, take_home
 from playground.ui.components import asset, lessons
+from playground.ui.html import Component
 from playground.ui.intake import said
 from playground.ui.session import Session
 from playground.ui.wiring import Part, Wiring
@@ -24,11 +24,13 @@ from . import (
     encoder_decoder,
     extrapolation,
     feed_forward,
+    gibberish,
     layer_norm,
     masks,
     positions,
     residuals,
     scaling,
+    training,
 )
 from .values import checked
 from .view import Shown, View, question_words
@@ -38,13 +40,13 @@ SHOWN = (  # in the order of LESSONS
     layer_norm,
     feed_forward,
     residuals,
+    gibberish,
     positions,
     extrapolation,
     masks,
     encoder_decoder,
     scaling,
 )
-OFTEN = 0.4  # seconds between two reports of progress
 VIEWS: dict[str, View] = {view.experiment.name: view for lesson in SHOWN for view in lesson.VIEWS}
 
 
@@ -69,6 +71,7 @@ def told_of(experiment: str, lang: str, shown: Shown) -> dict[str, Any]:
     return {
         "pictures": {name: picture.as_json() for name, picture in shown.pictures.items()},
         "questions": [question_words(lang, experiment, question) for question in shown.questions],
+        "stages": [asdict(stage) for stage in shown.stages],
     }
 
 
@@ -106,46 +109,47 @@ def look(asked: Any, name: Any, given: Any, known: Any, lang: str) -> dict[str, 
     return answer(asked, view, {lang: view.draw(view.experiment.run(**values), lang)}, **told)
 
 
-def train(wiring: Wiring, session: Session, asked: Any, name: Any, given: Any) -> Iterator[dict[str, Any]]:
+def train(wiring: Wiring, session: Session, asked: Any, name: Any, given: Any, anew: Any) -> Iterator[dict[str, Any]]:
     """Progress and what was found so far, in every language, since the language may change meanwhile.
 
-    Nothing more comes once the session wants other work. Raises: InputError
+    It goes on where it was stopped, unless it is to begin `anew`. Raises: InputError
     """
     view = asked_for(name)
-    if not view.experiment.trains:
-        raise NotAChoice(
-            name="lesson", value=name, choices=", ".join(n for n, v in VIEWS.items() if v.experiment.trains)
-        )
     values = checked(view.experiment, given)
-    session.work = mine = object()
-    told, last, running = 0.0, None, True
-    work: Iterator[Progress] = view.experiment.run(**values)
-    for last in wiring.runs.in_turn(work):
-        running = session.work is mine and last.done < last.total
-        if running and time.monotonic() - told > OFTEN:
-            told = time.monotonic()
-            yield progress(asked, view, last, running)
-        if not running:
-            break
-    if last is not None:
-        yield progress(asked, view, last, False)
+    going = training.begin(view, values, session, anew is True, wiring.runs.limits)
+    for made, runs_on in training.run(going, session, wiring.runs, wiring.models):
+        yield progress(asked, view, made, runs_on, going.models)
 
 
-def progress(asked: Any, view: View, made: Progress, running: bool) -> dict[str, Any]:
+def progress(asked: Any, view: View, made: Progress, running: bool, models: Mapping[int, str]) -> dict[str, Any]:
+    """`models` are lent under these names, by the step at which they stood so."""
     shown = {lang: view.draw(made.found, lang) for lang in LANGUAGES}
-    return answer(asked, view, shown, progress={"done": made.done, "total": made.total, "running": running})
+    told = {"done": made.done, "total": made.total, "running": running}
+    return answer(asked, view, shown, progress=told, models=dict(models))
+
+
+def take(wiring: Wiring, shown: Component) -> None:
+    """A visitor's own model as a file, made when asked for."""
+    file = gr.File(visible="hidden", elem_id="taken-model", container=False)
+
+    def make(event: gr.EventData, lang: str) -> str:
+        model = training.borrowed(wiring.models, said(event, "model"))
+        return str(take_home.made(file, lambda folder: training.write_zip(folder, model, lang)))
+
+    take_home.fetched(wiring.on([shown.take], make, [wiring.lang], [file]), file)
 
 
 def build(wiring: Wiring, _: Any) -> Part:
     tab: gr.Tab = wiring.worded(gr.Tab(id=TAB, elem_id="tab-lessons"), "lessons.tab")
     with tab:
         shown = lessons()
+        take(wiring, shown)
 
     def ask(event: gr.EventData, lang: str) -> dict[str, Any]:
         return look(*(said(event, part) for part in ("asked", "part", "values", "known")), lang)
 
     def begin(event: gr.EventData, session: Session) -> Iterator[dict[str, Any]]:
-        yield from train(wiring, session, *(said(event, part) for part in ("asked", "part", "values")))
+        yield from train(wiring, session, *(said(event, part) for part in ("asked", "part", "values", "anew")))
 
     def stop(session: Session) -> Sequence[Any]:
         session.work = None
@@ -154,4 +158,4 @@ def build(wiring: Wiring, _: Any) -> Part:
     wiring.on([shown.ask], ask, [wiring.lang], [shown], trigger_mode="multiple")  # the page asks one at a time
     wiring.on([shown.begin], begin, [wiring.session], [shown], trigger_mode="multiple")
     wiring.on([shown.stop], stop, [wiring.session], [], queue=False)
-    return Part(tab, {})
+    return Part(tab, {}, through=shown.through)

@@ -25,11 +25,21 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
+class Stage:
+    """What a model in training was able to do at one step."""
+
+    step: int
+    told: str
+    written: str
+
+
+@dataclass(frozen=True, slots=True)
 class Shown:
     """What an experiment found, in one language."""
 
     pictures: Mapping[str, Picture]  # by a name that no other picture of any lesson has
     questions: Sequence[Question]
+    stages: Sequence[Stage] = ()  # of a training, to go back and forth through
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +53,7 @@ class View:
     draw: Callable[[Any, str], Shown]
     formula: str
     code: tuple[tuple[Callable[..., Any], tuple[str, ...]], ...]
+    parameters: Callable[..., int] | None = None  # how many a training moves, where the controls decide it
 
 
 def question_words(lang: str, experiment: str, question: Question) -> dict[str, Any]:
