@@ -83,6 +83,7 @@ window.playground = (() => {
     const ours = asked.includes('gradio_api'), queues = asked.includes('queue/join');
     try {
       const answer = await ask(...request);
+      if (asked.includes('queue/data') && answer.body) return overheard(answer);
       if (queues && answer.status === 503) say('trouble', trouble = 'full');
       else if (ours && trouble && (queues || trouble === 'lost')) say('trouble', trouble = null);
       return answer;
@@ -91,6 +92,31 @@ window.playground = (() => {
       throw error;
     }
   };
+
+  // How long the line is in front of whoever waits: Gradio is told on the stream that carries its answers, in messages
+  // such as {"msg": "estimation", "event_id": "...", "rank": 2}.
+  const places = new Map();
+  function overheard(answer) {
+    const [theirs, ours] = answer.body.tee();
+    const reader = ours.pipeThrough(new TextDecoderStream()).getReader();
+    const hear = ({ done, value = '' }) => {
+      for (const [, message] of value.matchAll(/^data: (\{"msg": ?"(?:estimation|process_starts|process_completed)".*\})$/gm)) place(JSON.parse(message));
+      if (done) { places.clear(); wait(); } else reader.read().then(hear, () => {});
+    };
+    reader.read().then(hear, () => {});
+    return new Response(theirs, answer);
+  }
+  function place({ msg, event_id, rank }) {
+    if (msg === 'estimation' && typeof rank === 'number') places.set(event_id, rank + 1);
+    else places.delete(event_id);
+    wait();
+  }
+  let waiting = null;
+  function wait() { // told after a second: mostly it is over by then
+    clearTimeout(waiting);
+    if (!places.size) say('place', 0);
+    else waiting = setTimeout(() => say('place', Math.max(...places.values())), 1000);
+  }
 
   // Storage is forbidden in some frames; the page does without.
   function keep(name, value) {

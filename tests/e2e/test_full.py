@@ -1,6 +1,12 @@
-"""A request that finds no place in the queue is told so, with the limit, and the page can be used again."""
+"""A request that waits is told its place in the line; one that finds none is told so, and can be made again."""
+
+from concurrent.futures import ThreadPoolExecutor
 
 from playwright.sync_api import expect
+
+import serving
+from playground.limits import DEFAULTS
+from ui.caller import Caller
 
 
 def test_a_full_queue_is_one_sentence_that_names_its_length(home):
@@ -17,3 +23,19 @@ def test_a_full_queue_is_one_sentence_that_names_its_length(home):
     home.find("#switches .restore").click()
     expect(home.find("#switches .sw.off")).to_have_count(0)
     home.errors.clear()  # the browser's own words about the request that was refused
+
+
+def test_who_waits_is_told_her_place_in_the_line(home):
+    """Four others are being answered, which takes as long as somebody holds the network."""
+    server, others = serving.server(), [Caller.arrived() for _ in range(DEFAULTS.at_once)]
+    with ThreadPoolExecutor() as pool:
+        with server.runs._lock:
+            asked = [pool.submit(other.ask, "flip", {"off": ["attention.1"]}) for other in others]
+            home.eventually(lambda: sum(job is not None for job in server.page._queue.active_jobs) >= len(others))
+            home.switch("attention.0").click()
+            expect(home.alert).to_have_text(home.say("alert.place", place=1))
+        assert all(each.result()["player"]["query"]["off"] == "attention.1" for each in asked)
+    expect(home.alert).to_be_empty()
+    expect(home.switch("attention.0")).to_have_attribute("aria-pressed", "true")
+    home.find("#switches .restore").click()
+    expect(home.find("#switches .sw.off")).to_have_count(0)
