@@ -18,7 +18,7 @@ class Scripted:
     """One open page. Controls are named by their elem_id; `values` holds what each shows."""
 
     def __init__(self, http: httpx.AsyncClient, config: dict[str, Any]) -> None:
-        self.http, self.hash = http, uuid4().hex
+        self.http, self.config, self.hash = http, config, uuid4().hex
         self._names = {each["id"]: each["props"].get("elem_id") for each in config["components"]}
         self._values = {each["id"]: each["props"].get("value") for each in config["components"]}
         self._handlers: dict[tuple[str | None, str], list[dict[str, Any]]] = defaultdict(list)

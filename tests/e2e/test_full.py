@@ -1,4 +1,4 @@
-"""A request that waits is told its place in the line; one that finds none is told so, and can be made again."""
+"""O-CON-04: what waits is told its place in the line; what finds none is told so, and can be asked again."""
 
 from concurrent.futures import ThreadPoolExecutor
 
