@@ -157,12 +157,16 @@ def pretrained(form: Form) -> Pretrained:
     """What pre-training alone makes of questions that no model of ours was trained on."""
     some = pairs(facts(OF_A_KIND * len(KINDS), 0, "combinations"))
     asked = [each for kind in KINDS for each in asked_of(form, [one for one in some if one.kind == kind])]
+    return Pretrained(form, tuple(asked), *losses(tuple(some)))
+
+
+@cache
+@torch.no_grad()
+def losses(some: tuple[Pair, ...]) -> tuple[float, float]:
+    """The pre-trained model's loss of right answers, and of the facts before the questions. Units: nats per token"""
     told = rows(some)
     fact = torch.arange(told.ids.size(1)) < len(words().encode(some[0].fact.text))  # (T,); all are equally long
-    with torch.no_grad():
-        answers = float(answer_loss(storyteller(), told))
-        before = float(answer_loss(storyteller(), Rows(told.ids, fact.expand_as(told.ids))))
-    return Pretrained(form, tuple(asked), answers, before)
+    return tuple(float(answer_loss(storyteller(), each)) for each in (told, Rows(told.ids, fact.expand_as(told.ids))))
 
 
 # Supervised fine-tuning.
@@ -211,7 +215,8 @@ def tune(taught: int, rate: float, steps: int, seed: int) -> Iterator[Progress]:
         found = replace(found, losses=(*found.losses, float(loss.detach())), tokens=found.tokens + batch.ids.numel())
         yield Progress(step - 1, steps, found)
         if step % max(1, steps // CHECKS) == 0 or step == steps:
-            for found in looked_at(model, found, unseen):
+            for piece in looked_at(model, found, unseen):
+                found = piece
                 yield Progress(step - 1, steps, found)
     yield Progress(steps, steps, found)
 

@@ -154,9 +154,13 @@ NEW_SAD = (
 )
 # A cruder judge: it counts words.
 HAPPY_WORDS = frozenset(
-    "happy happily glad smile smiled laugh laughed fun love loved hug hugged joy best nice good great friends".split()
+    {"happy", "happily", "glad", "smile", "smiled", "laugh", "laughed", "fun", "love", "loved"}
+    | {"hug", "hugged", "joy", "best", "nice", "good", "great", "friends"}
 )
-SAD_WORDS = frozenset("sad cry cried hurt bad angry mad lost alone scared afraid upset sorry worst broke".split())
+SAD_WORDS = frozenset(
+    {"sad", "cry", "cried", "hurt", "bad", "angry", "mad", "lost", "alone", "scared"}
+    | {"afraid", "upset", "sorry", "worst", "broke"}
+)
 
 
 @dataclass(frozen=True, slots=True)

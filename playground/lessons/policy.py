@@ -9,7 +9,6 @@ those written after it; a text that ends early is `written` no further.
 import re
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import torch
 from torch import Tensor
@@ -24,8 +23,7 @@ from .lesson import Progress
 from .little_stories import HAPPY_WORDS, SAD_WORDS, facts
 from .reward_model import rewards
 
-Judge = Literal["model", "words"]
-JUDGES: tuple[Judge, ...] = ("model", "words")
+JUDGES = ("model", "words")  # the reward model, and the count of words
 NEW_TOKENS = 20
 BATCH = 16  # stories of one step
 EPOCHS = 2  # times that each is learnt from
@@ -124,7 +122,7 @@ class Judged:
 
     story: Written
     reference: Tensor  # (B, N) log probabilities under the model that training began with
-    by: dict[Judge, Tensor]  # (B,) rewards
+    by: dict[str, Tensor]  # (B,) rewards
 
 
 @torch.no_grad()
@@ -153,7 +151,7 @@ class Stories:
     """What a model makes of beginnings never trained on, always by the same random numbers."""
 
     texts: tuple[str, ...]
-    rewards: dict[Judge, float]  # the mean
+    rewards: dict[str, float]  # the mean
     diversity: float
 
 
@@ -162,7 +160,7 @@ class Improved:
     """How a policy's training went so far; each of the lists has a number for every step."""
 
     steps: int
-    judge: Judge
+    judge: str
     beta: float
     rewards: tuple[float, ...] = ()  # mean over the batch, as written before the step's updates
     kl: tuple[float, ...] = ()  # log π - log π_ref of whole stories, the mean; nats
@@ -181,7 +179,7 @@ def as_rows(prompts: list[str]) -> Tensor:
     return torch.tensor([words().encode(each) for each in prompts])
 
 
-def improve(judge_by: Judge, beta: float, steps: int, seed: int) -> Iterator[Progress]:
+def improve(judge_by: str, beta: float, steps: int, seed: int) -> Iterator[Progress]:
     """Train a copy of storyteller by PPO; what lies between two Progresses is a piece of a step."""
     policy, prompts = trainable(), beginnings(HELD_OUT, seed, new=True)
     optimizer = optimizer_for(policy, Recipe(steps, learning_rate=RATE, weight_decay=0.0))
@@ -193,9 +191,7 @@ def improve(judge_by: Judge, beta: float, steps: int, seed: int) -> Iterator[Pro
         now = Progress(step, steps, found)
         story = yield from stories(policy, as_rows(beginnings(BATCH, of_step)), of_step, now)
         reward, kl, clipped = yield from learn(policy, optimizer, story, judge_by, beta, now)
-        found = replace(
-            found, rewards=(*found.rewards, reward), kl=(*found.kl, kl), clipped=(*found.clipped, clipped)
-        )
+        found = replace(found, rewards=(*found.rewards, reward), kl=(*found.kl, kl), clipped=(*found.clipped, clipped))
         if step % LOOK == LOOK - 1 or step == steps - 1:
             story = yield from stories(policy, as_rows(prompts), seed, Progress(step, steps, found))
             found = replace(found, after=summary(story))
@@ -204,14 +200,15 @@ def improve(judge_by: Judge, beta: float, steps: int, seed: int) -> Iterator[Pro
 
 def stories(policy: GPTModel, prompts: Tensor, seed: int, now: Progress) -> Generator[Progress, None, Written]:
     """Write whole stories, a few tokens to a piece."""
-    for made, story in enumerate(write(policy, prompts, NEW_TOKENS, seed), 1):
-        if made % TOGETHER == 0:
+    story = Written(prompts, torch.ones(len(prompts), 0, dtype=torch.bool))
+    for story in write(policy, prompts, NEW_TOKENS, seed):
+        if story.written.size(1) % TOGETHER == 0:
             yield now
     return story
 
 
 def learn(
-    policy: GPTModel, optimizer: torch.optim.Optimizer, story: Written, judge_by: Judge, beta: float, now: Progress
+    policy: GPTModel, optimizer: torch.optim.Optimizer, story: Written, judge_by: str, beta: float, now: Progress
 ) -> Generator[Progress, None, tuple[float, float, float]]:
     """Judge a batch of stories and learn from it; the mean reward, the mean KL and the share of tokens clipped."""
     judged = judge(story)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -21,9 +21,8 @@ from .bundled import storyteller, words
 from .lesson import Progress
 from .little_stories import NEW_HAPPY, NEW_SAD, Preference, facts, preferences
 
-Labels = Literal["happy", "noisy", "sad"]
-LABELS: tuple[Labels, ...] = ("happy", "noisy", "sad")
-NOISE = 0.25  # share of pairs that the careless labeller turns around
+LABELS = ("happy", "noisy", "sad")  # what the labeller likes, and one who likes happy endings but is careless
+NOISE = 0.25  # share of pairs that the careless one turns around
 BATCH = 8  # pairs of one step
 HELD_OUT = 32  # pairs never trained on
 CHECKS = 8
@@ -53,7 +52,7 @@ def preference_loss(chosen: Tensor, rejected: Tensor) -> Tensor:
     return -F.logsigmoid(chosen - rejected).mean()
 
 
-def labelled(pairs: Sequence[Preference], labels: Labels, rng: torch.Generator) -> list[Preference]:
+def labelled(pairs: Sequence[Preference], labels: str, rng: torch.Generator) -> list[Preference]:
     """The pairs as somebody labels them: liking happy endings, careless now and then, or liking sad ones."""
     turned = {"happy": 0.0, "noisy": NOISE, "sad": 1.0}[labels]
     return [
@@ -76,7 +75,7 @@ class Trained:
     """How the training of a reward model went so far. Units: losses in nats per pair"""
 
     steps: int
-    labels: Labels
+    labels: str
     losses: tuple[float, ...] = ()
     checked: tuple[int, ...] = ()  # after how many steps
     right: tuple[float, ...] = ()  # share of held-out pairs whose happy ending had the higher reward then
@@ -84,7 +83,7 @@ class Trained:
     head: Tensor | None = None  # (C,)
 
 
-def train_reward(labels: Labels, steps: int, seed: int) -> Iterator[Progress]:
+def train_reward(labels: str, steps: int, seed: int) -> Iterator[Progress]:
     """Train the row of weights on fresh pairs at every step; held-out pairs end in other words, about other things."""
     found, rng = Trained(steps, labels), torch.Generator().manual_seed(seed)
     unseen, kept = preferences(HELD_OUT, seed, new=True), []
