@@ -166,7 +166,8 @@ def losses(some: tuple[Pair, ...]) -> tuple[float, float]:
     """The pre-trained model's loss of right answers, and of the facts before the questions. Units: nats per token"""
     told = rows(some)
     fact = torch.arange(told.ids.size(1)) < len(words().encode(some[0].fact.text))  # (T,); all are equally long
-    return tuple(float(answer_loss(storyteller(), each)) for each in (told, Rows(told.ids, fact.expand_as(told.ids))))
+    before = Rows(told.ids, fact.expand_as(told.ids))
+    return float(answer_loss(storyteller(), told)), float(answer_loss(storyteller(), before))
 
 
 # Supervised fine-tuning.
@@ -233,10 +234,9 @@ def looked_at(model: GPTModel, found: Tuned, unseen: Sequence[Rows]) -> Iterator
         combinations=(*found.combinations, shares[0]),
         words=(*found.words, shares[1]),
     )
-    for i, each in enumerate(found.answered):
-        answered = list(found.answered)
-        answered[i] = replace(each, after=says(model, each.pair.prompt))
-        found = replace(found, answered=tuple(answered))
+    for i, one in enumerate(found.answered):
+        now = replace(one, after=says(model, one.pair.prompt))
+        found = replace(found, answered=(*found.answered[:i], now, *found.answered[i + 1 :]))
         yield found
 
 

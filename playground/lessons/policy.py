@@ -21,7 +21,7 @@ from .bundled import storyteller, words
 from .fine_tuning import take_step, trainable
 from .lesson import Progress
 from .little_stories import HAPPY_WORDS, SAD_WORDS, facts
-from .reward_model import rewards
+from .reward_model import Head, rewards
 
 JUDGES = ("model", "words")  # the reward model, and the count of words
 NEW_TOKENS = 20
@@ -74,7 +74,12 @@ def write(model: GPTModel, prompts: Tensor, count: int, seed: int) -> Iterator[W
 def log_probabilities(model: GPTModel, story: Written) -> Tensor:
     """log P(token | all before it) of the tokens that were written. Shapes: (B, N)"""
     logits = model(story.ids[:, :-1])[:, story.P - 1 :]  # (B, N, V)
-    return logits.log_softmax(-1).gather(-1, story.ids[:, story.P :, None])[..., 0]
+    return of_written(logits, story)
+
+
+def of_written(logits: Tensor, story: Written) -> Tensor:
+    """Shapes: (B, N, V) -> (B, N)"""
+    return torch.take_along_dim(logits.log_softmax(-1), story.ids[:, story.P :, None], -1)[..., 0]
 
 
 def leashed(reward: Tensor, policy: Tensor, reference: Tensor, written: Tensor, beta: float) -> Tensor:
@@ -117,6 +122,15 @@ def count_words(text: str) -> int:
 
 
 @dataclass(frozen=True, slots=True)
+class Goal:
+    """What a training is after."""
+
+    judge: str  # one of JUDGES
+    beta: float  # of the leash
+    head: Head  # of the reward model
+
+
+@dataclass(frozen=True, slots=True)
 class Judged:
     """Stories with what judges and the model of the beginning say about them."""
 
@@ -126,15 +140,15 @@ class Judged:
 
 
 @torch.no_grad()
-def judge(story: Written) -> Judged:
+def judge(story: Written, head: Head) -> Judged:
     """One pass of storyteller tells both: how likely the text was before training, and its reward."""
     trace = storyteller().trace(story.ids)
-    reference = trace.logits[:, story.P - 1 : -1].log_softmax(-1).gather(-1, story.ids[:, story.P :, None])[..., 0]
+    reference = of_written(trace.logits[:, story.P - 1 : -1], story)
     ended = (story.ids[:, story.P :] == words().end_of_text) & story.written
     last = story.P - 1 + (story.written & ~ended).sum(1)  # the token before the end of text, as when it was trained
     states = trace.final_norm.after[torch.arange(len(last)), last]  # (B, C)
     counted = torch.tensor([float(count_words(story.text(row))) for row in range(len(last))])
-    return Judged(story, reference, {"model": rewards(states), "words": counted})
+    return Judged(story, reference, {"model": rewards(states, head), "words": counted})
 
 
 def diversity(story: Written) -> float:
@@ -179,22 +193,22 @@ def as_rows(prompts: list[str]) -> Tensor:
     return torch.tensor([words().encode(each) for each in prompts])
 
 
-def improve(judge_by: str, beta: float, steps: int, seed: int) -> Iterator[Progress]:
+def improve(goal: Goal, steps: int, seed: int) -> Iterator[Progress]:
     """Train a copy of storyteller by PPO; what lies between two Progresses is a piece of a step."""
     policy, prompts = trainable(), beginnings(HELD_OUT, seed, new=True)
     optimizer = optimizer_for(policy, Recipe(steps, learning_rate=RATE, weight_decay=0.0))
-    found = Improved(steps, judge_by, beta, beginnings=tuple(prompts))
+    found = Improved(steps, goal.judge, goal.beta, beginnings=tuple(prompts))
     story = yield from stories(policy, as_rows(prompts), seed, Progress(0, steps, found))
-    found = replace(found, before=summary(story))
+    found = replace(found, before=summary(story, goal.head))
     for step in range(steps):
         of_step = SEED_APART * (seed + 1) + step
         now = Progress(step, steps, found)
         story = yield from stories(policy, as_rows(beginnings(BATCH, of_step)), of_step, now)
-        reward, kl, clipped = yield from learn(policy, optimizer, story, judge_by, beta, now)
+        reward, kl, clipped = yield from learn(policy, optimizer, story, goal, now)
         found = replace(found, rewards=(*found.rewards, reward), kl=(*found.kl, kl), clipped=(*found.clipped, clipped))
         if step % LOOK == LOOK - 1 or step == steps - 1:
             story = yield from stories(policy, as_rows(prompts), seed, Progress(step, steps, found))
-            found = replace(found, after=summary(story))
+            found = replace(found, after=summary(story, goal.head))
     yield Progress(steps, steps, found)
 
 
@@ -208,15 +222,15 @@ def stories(policy: GPTModel, prompts: Tensor, seed: int, now: Progress) -> Gene
 
 
 def learn(
-    policy: GPTModel, optimizer: torch.optim.Optimizer, story: Written, judge_by: str, beta: float, now: Progress
+    policy: GPTModel, optimizer: torch.optim.Optimizer, story: Written, goal: Goal, now: Progress
 ) -> Generator[Progress, None, tuple[float, float, float]]:
     """Judge a batch of stories and learn from it; the mean reward, the mean KL and the share of tokens clipped."""
-    judged = judge(story)
+    judged = judge(story, goal.head)
     yield now
     with torch.no_grad():
         old = log_probabilities(policy, story)
-    reward, apart = judged.by[judge_by], (old - judged.reference) * story.written
-    advantage = advantages(leashed(reward, old, judged.reference, story.written, beta), story.written)
+    reward, apart = judged.by[goal.judge], (old - judged.reference) * story.written
+    advantage = advantages(leashed(reward, old, judged.reference, story.written, goal.beta), story.written)
     for _ in range(EPOCHS):
         for some in torch.arange(BATCH).split(HALF):
             part = Written(story.ids[some], story.written[some])
@@ -228,7 +242,7 @@ def learn(
     return float(reward.mean()), float(apart.sum(1).mean()), float(outside.float().mean())
 
 
-def summary(story: Written) -> Stories:
-    judged = judge(story)
+def summary(story: Written, head: Head) -> Stories:
+    judged = judge(story, head)
     means = {name: float(each.mean()) for name, each in judged.by.items()}
     return Stories(tuple(map(story.text, range(len(story.ids)))), means, diversity(story))

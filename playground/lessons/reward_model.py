@@ -140,17 +140,22 @@ def shipped() -> dict[str, Any]:
     return results
 
 
-@cache
-def shipped_head() -> tuple[Tensor, float]:
-    """The row of weights, (C,), and what to add so that held-out endings have mean 0."""
-    model = shipped()["reward_model"]
-    return torch.tensor(model["head"]), float(model["bias"])
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What a reward model adds to storyteller."""
+
+    weights: Tensor  # (C,)
+    bias: float  # held-out endings have mean 0 with it
+
+    @classmethod
+    def of(cls, model: dict[str, Any]) -> "Head":
+        """As `run_assistant` writes it."""
+        return cls(torch.tensor(model["head"]), model["bias"])
 
 
-def rewards(states: Tensor) -> Tensor:
-    """Of texts of which storyteller holds such states at the last token. Shapes: (..., C) -> (...)"""
-    head, bias = shipped_head()
-    return states @ head + bias
+def rewards(states: Tensor, head: Head) -> Tensor:
+    """r = w · h + b, of texts of which storyteller holds such states at the last token. Shapes: (..., C) -> (...)"""
+    return states @ head.weights + head.bias
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +177,8 @@ def score(text: str) -> Scored:
     ids = words().encode(text)
     if not ids:
         raise PromptEmpty()
+    head = Head.of(shipped()["reward_model"])
     states = storyteller().trace(torch.tensor([ids])).final_norm.after[0]  # (T, C)
-    denials = rewards(hidden_states([f"{BEGINNING} {each}" for each in DENIALS])).tolist()
+    denials = rewards(hidden_states([f"{BEGINNING} {each}" for each in DENIALS]), head).tolist()
     labels = tuple(words().label(token) for token in ids)
-    return Scored(labels, rewards(states), dict(zip(DENIALS, denials, strict=True)))
+    return Scored(labels, rewards(states, head), dict(zip(DENIALS, denials, strict=True)))

@@ -29,9 +29,9 @@ def train_head(steps: int, seed: int) -> dict[str, Any]:
     }
 
 
-def improve(beta: float, steps: int, seed: int) -> dict[str, Any]:
+def improve(goal: policy.Goal, steps: int, seed: int) -> dict[str, Any]:
     """One training of a policy, its numbers rounded and four of its stories kept."""
-    for step in policy.improve("model", beta, steps, seed):
+    for step in policy.improve(goal, steps, seed):
         found = step.found
     result = asdict(found)
     for name in ("rewards", "kl", "clipped"):
@@ -52,23 +52,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     args = parser.parse_args(arguments)
     torch.set_num_threads(1)
     began = time.process_time()
-    results = {
+    head = train_head(args.reward_steps, args.seed)
+    results: dict[str, Any] = {
         "command": f"python -m playground.lessons.run_assistant --out FILE --reward-steps {args.reward_steps}"
         f" --policy-steps {args.policy_steps} --seed {args.seed}",
-        "reward_model": train_head(args.reward_steps, args.seed),
+        "reward_model": head,
         "policies": [],
     }
-    save(args.out, results)  # the policies are trained on its rewards
     for beta in BETAS:
-        results["policies"].append(improve(beta, args.policy_steps, args.seed))
+        results["policies"].append(
+            improve(policy.Goal("model", beta, reward_model.Head.of(head)), args.policy_steps, args.seed)
+        )
         sys.stderr.write(f"beta {beta}: {results['policies'][-1]['after']}  {time.process_time() - began:.0f} s\n")
-    save(args.out, results | {"cpu_seconds": round(time.process_time() - began)})
+    results["cpu_seconds"] = round(time.process_time() - began)
+    args.out.parent.mkdir(parents=True, exist_ok=True)
+    args.out.write_text(json.dumps(results) + "\n", "utf-8")
     return 0
-
-
-def save(out: Path, results: dict[str, Any]) -> None:
-    out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(json.dumps(results, ensure_ascii=False) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

@@ -281,9 +281,12 @@ def leash_questions(runs: list[dict[str, Any]]) -> list[Question]:
     last = {name: policy_end(run) for name, run in zip(names, runs, strict=True)}
     kl = {name: f"{each[1]:.1f}" for name, each in last.items()}
     reward = {name: f"{each[0]:+.2f}" for name, each in last.items()}
+    told = {name: share(run["after"]["diversity"]) for name, run in zip(names, runs, strict=True)}
+    fewest = min(zip(names, runs, strict=True), key=lambda each: each[1]["after"]["diversity"])[0]
     return [
         Question("q_reward", names, max(names, key=lambda name: last[name][0]), reward),
         Question("q_kl", names, max(names, key=lambda name: last[name][1]), kl),
+        Question("q_alike", names, fewest, told | {"before": share(runs[0]["before"]["diversity"])}),
     ]
 
 
@@ -310,9 +313,7 @@ VIEWS = (
         "preference_loss",
         ((reward_model.preference_loss, ()), (reward_model.train_reward, ("(chosen, rejected)", "loss"))),
     ),
-    View(
-        SCORE, draw_score, "reward_head", ((reward_model.score, ("states",)), (reward_model.rewards, ("(head, bias)",)))
-    ),
+    View(SCORE, draw_score, "reward_head", ((reward_model.score, ("states",)), (reward_model.rewards, ()))),
     View(
         POLICY,
         draw_policy,
