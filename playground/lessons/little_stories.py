@@ -125,10 +125,6 @@ HAPPY = (
     "{name} had a lot of fun.",
     "{name} felt proud and safe.",
     "Everyone loved {name}.",
-    "{name} found it and had a new friend.",
-    "{name} got a big hug.",
-    "{name} went home with a smile.",
-    "{name} liked the surprise.",
 )
 SAD = (
     "{name} was very sad.",
@@ -139,10 +135,6 @@ SAD = (
     "{name} was lost and alone.",
     "{name} felt scared and sick.",
     "Nobody liked {name}.",
-    "{name} wished for a friend.",
-    "{name} never found it.",
-    "{name} went home in tears.",
-    "{name} had nobody to play with.",
 )
 NEW_HAPPY = (
     "{name} was so glad.",

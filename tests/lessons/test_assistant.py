@@ -278,10 +278,10 @@ def test_a_first_update_starts_from_ratio_one_and_zero_distance():
 # What the shipped trainings showed.
 
 
-def test_ppo_raises_the_reward_on_beginnings_never_trained_on():
-    for run in MEASURED:
-        assert run["after"]["rewards"]["model"] > run["before"]["rewards"]["model"] + 2
-        assert run["after"]["rewards"]["words"] > run["before"]["rewards"]["words"]
+def test_ppo_raises_the_reward_on_beginnings_never_trained_on_and_most_without_a_leash():
+    after = [run["after"]["rewards"]["model"] for run in MEASURED]
+    assert all(reward > run["before"]["rewards"]["model"] + 2 for reward, run in zip(after, MEASURED, strict=True))
+    assert after[0] > after[1] > after[2]
 
 
 def test_the_shorter_the_leash_the_nearer_the_model_stays():
@@ -290,7 +290,19 @@ def test_the_shorter_the_leash_the_nearer_the_model_stays():
     assert apart[0] > apart[1] > apart[2]
 
 
-def test_without_a_leash_the_stories_become_alike():
-    told = [run["after"]["diversity"] for run in MEASURED]
-    assert told[0] < 0.8 < told[1]
-    assert told[0] < MEASURED[0]["before"]["diversity"]
+def test_without_a_leash_the_stories_pile_up_happy_words():
+    free, long, _ = (run["after"] for run in MEASURED)
+    assert free["rewards"]["words"] > long["rewards"]["words"] > MEASURED[0]["before"]["rewards"]["words"]
+    assert free["diversity"] < MEASURED[0]["before"]["diversity"] < long["diversity"]
+    assert "happy happy happy" in free["texts"][0]
+
+
+def test_a_leash_does_not_mend_the_judge():
+    """On the shortest one the model found a mistake of the reward model near by: sad stories with high rewards."""
+    short = MEASURED[2]
+    assert short["after"]["rewards"]["words"] < short["before"]["rewards"]["words"]
+
+
+def test_the_shipped_results_name_their_command():
+    assert shipped()["command"].startswith("python -m playground.lessons.run_assistant --out FILE ")
+    assert all(len(run["rewards"]) == len(run["kl"]) == run["steps"] for run in MEASURED)

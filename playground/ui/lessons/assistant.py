@@ -281,12 +281,14 @@ def leash_questions(runs: list[dict[str, Any]]) -> list[Question]:
     last = {name: policy_end(run) for name, run in zip(names, runs, strict=True)}
     kl = {name: f"{each[1]:.1f}" for name, each in last.items()}
     reward = {name: f"{each[0]:+.2f}" for name, each in last.items()}
-    told = {name: share(run["after"]["diversity"]) for name, run in zip(names, runs, strict=True)}
-    fewest = min(zip(names, runs, strict=True), key=lambda each: each[1]["after"]["diversity"])[0]
+    before = runs[0]["before"]["rewards"]["words"]
+    counted = {name: run["after"]["rewards"]["words"] for name, run in zip(names, runs, strict=True)}
+    least = min(counted, key=lambda name: counted[name])
+    told = {name: f"{each:+.2f}" for name, each in {"before": before, **counted}.items()}
     return [
         Question("q_reward", names, max(names, key=lambda name: last[name][0]), reward),
         Question("q_kl", names, max(names, key=lambda name: last[name][1]), kl),
-        Question("q_alike", names, fewest, told | {"before": share(runs[0]["before"]["diversity"])}),
+        Question("q_judge", (*names, "nobody"), least if counted[least] < before else "nobody", told),
     ]
 
 
