@@ -48,7 +48,9 @@ LESSON = Lesson(
             reward,
             trains=True,
         ),
-        Experiment("score", (Text("text", f"{BEGINNING} Mom found it and Tom smiled.", 160),), score),
+        Experiment(
+            "score", (Text("text", f"{BEGINNING} Tom was very sad. Mom hugged Tom and they had fun.", 160),), score
+        ),
         Experiment(
             "policy",
             (
