@@ -53,6 +53,18 @@ playground.lessons = (element, props, watch, ask, begin, stop, through, take_hom
     return { box, show: (value) => { if (own.value === value) return; own.value = value; heard.forEach((each) => each()); } };
   }
 
+  // Tables of texts, made anew only when they changed: somebody may be reading, or have marked a line.
+  function samples(here, tables) {
+    const told = JSON.stringify(tables);
+    if (here.told !== told) {
+      here.told = told;
+      const row = (cells, columns) => el('tr', {}, ...cells.map((text, i) => el(i ? 'td' : 'th', { scope: i ? null : 'row', 'data-column': columns[i], text })));
+      here.samples = tables.map(({ title, columns, rows }) => el('table', { class: 'samples' }, el('caption', { text: title }),
+        el('thead', {}, el('tr', {}, ...columns.map((text) => el('th', { scope: 'col', text })))), el('tbody', {}, ...rows.map((cells) => row(cells, columns)))));
+    }
+    return here.samples;
+  }
+
   // What was found, as far as it is known in this language.
   function found() {
     const here = parts[part], shown = here.answer?.shown[state.lang];
@@ -60,7 +72,7 @@ playground.lessons = (element, props, watch, ask, begin, stop, through, take_hom
     if (!shown) { if (drawn !== part) { pictures.replaceChildren(); stages.draw([], {}); questions.draw([], {}); } return; }
     const names = Object.keys(shown.pictures);
     for (const name of names) here.slots[name] ??= frame(name);
-    const boxes = names.map((name) => here.slots[name].box);
+    const boxes = [...samples(here, shown.samples), ...names.map((name) => here.slots[name].box)];
     if (boxes.length !== pictures.children.length || boxes.some((box, i) => pictures.children[i] !== box)) pictures.replaceChildren(...boxes);
     for (const name of names) here.slots[name].show(shown.pictures[name]);
     stages.draw(shown.stages, here.answer.models ?? {});
@@ -110,7 +122,8 @@ playground.lessons = (element, props, watch, ask, begin, stop, through, take_hom
     const form = () => playground.lessonControls(about.controls, here.values, (all) => { if (all) side.firstElementChild.replaceWith(form()); if (about.trains) progress(); else want(); }, w);
     side.replaceChildren(form(), training);
     const formula = el('div', { class: 'formula', tabindex: 0, role: 'region', 'aria-label': w.formula });
-    formula.replaceChildren(...document.adoptNode(new DOMParser().parseFromString(about.formula, 'text/html').body).children); // ours, from assets/formulas
+    const lines = new DOMParser().parseFromString(about.formula, 'text/html').body.children; // ours, from assets/formulas
+    formula.replaceChildren(...[...lines].map((line) => document.adoptNode(line)));
     const code = about.code.flatMap((each) => playground.code(each, w.code_at));
     behind.replaceChildren(el('div', {}, el('h3', { text: w.formula }), formula), el('div', {}, el('h3', { text: w.code }), ...code));
   }

@@ -1,6 +1,7 @@
 """The lessons: every idea of the course as an experiment. Pure computation; pictures and words are elsewhere."""
 
 from . import (
+    assistant,
     encoder_decoder,
     extrapolation,
     feed_forward,
@@ -23,4 +24,5 @@ LESSONS: tuple[Lesson, ...] = (
     masked_language_model.LESSON,
     encoder_decoder.LESSON,
     scaling_grid.LESSON,
+    assistant.LESSON,
 )

@@ -7,7 +7,7 @@ from datetime import date
 import pytest
 import torch
 
-from playground.lessons import run_extrapolation, run_scaling, train_dates, train_masked
+from playground.lessons import run_assistant, run_extrapolation, run_scaling, train_dates, train_masked
 from playground.lessons.extrapolation import KINDS, LONGER, Setting
 from playground.lessons.scaling_grid import Grid
 
@@ -76,3 +76,13 @@ def test_the_grid_is_made_again_with_the_same_numbers(tmp_path, texts, monkeypat
     one, other = twice(run_scaling.main, tmp_path, "--texts", str(texts), "--sizes", "1", file="results.json")
     assert one == other
     assert [(point["width"], point["tokens"]) for point in one["points"]] == [(8, 64), (8, 128)]
+
+
+def test_the_assistants_trainings_are_made_again_with_the_same_numbers(tmp_path, monkeypatch):
+    monkeypatch.setattr(run_assistant, "BETAS", (0.05,))
+    small = ("--reward-steps", "2", "--policy-steps", "1")
+    one, other = twice(run_assistant.main, tmp_path, *small, file="results.json")
+    assert one == other
+    assert one["command"].endswith("--out FILE --reward-steps 2 --policy-steps 1 --seed 0")
+    assert len(one["reward_model"]["head"]) == 192
+    assert [len(run["rewards"]) for run in one["policies"]] == [1]

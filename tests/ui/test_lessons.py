@@ -55,6 +55,9 @@ def test_an_experiment_is_complete_in_each_language(name, lang):
     assert told["pictures"]
     for picture in told["pictures"].values():
         assert all(json.loads(picture)["notes"])
+    for table in told["samples"]:
+        assert table["title"]
+        assert all(len(row) == len(table["columns"]) and all(row) for row in table["rows"])
     assert 2 <= len(told["questions"]) <= 3
     for question in told["questions"]:
         assert question["right"] in dict(question["choices"])

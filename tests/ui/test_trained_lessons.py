@@ -3,9 +3,9 @@
 import pytest
 
 from playground.errors import CharacterUnknown, NothingToFill
-from playground.lessons import encoder_decoder, masked_language_model, scaling_grid
+from playground.lessons import encoder_decoder, fine_tuning, masked_language_model, policy, reward_model, scaling_grid
+from playground.ui.lessons import assistant, masks, scaling, tab
 from playground.ui.lessons import encoder_decoder as dates
-from playground.ui.lessons import masks, scaling, tab
 
 
 def right(shown, name):
@@ -65,3 +65,37 @@ def test_sizes_are_written_as_in_papers():
 def test_what_a_model_cannot_read_is_refused(part, text, refused):
     with pytest.raises(refused):
         tab.look(1, part, {"text": text}, True, "en")
+
+
+def test_answers_are_shown_as_they_were_written():
+    hostile = fine_tuning.Answered(
+        fine_tuning.pairs(fine_tuning.facts(1, 0))[0], " <img src=x onerror=alert(1)>", "{braces} <b>"
+    )
+    (table,) = assistant.draw_sft(fine_tuning.Tuned(2, 8, (1.0,), answered=(hostile,)), "en").samples
+    assert table.rows == [(hostile.pair.prompt, "<img src=x onerror=alert(1)>", "{braces} <b>")]
+
+
+def test_questions_come_when_a_training_has_ended():
+    begun = fine_tuning.Tuned(2, 8, (3.0,), (1,), (0.0,), (0.0,), 200)
+    ended = fine_tuning.Tuned(2, 8, (3.0, 1.0), (1, 2), (0.0, 1.0), (0.0, 0.1), 400)
+    assert not assistant.draw_sft(begun, "en").questions
+    shown = assistant.draw_sft(ended, "en")
+    assert right(shown, "q_words") == "few"
+    assert right(shown, "q_harder") == "words"
+    assert right(shown, "q_tokens") == "millions"
+    waiting = assistant.draw_policy(policy.Improved(3, "model", 0.0), "zh")
+    assert not waiting.questions
+    assert not waiting.samples
+
+
+def test_what_the_labeller_likes_stands_at_the_top():
+    endings = tuple(reward_model.Ending(f"{i}", i < 2, -i if i % 2 else i) for i in range(4))
+    shown = assistant.draw_reward(reward_model.Trained(1, "sad", (0.6931,), (1,), (0.5,), endings), "en")
+    assert [row[0] for row in shown.samples[0].rows] == ["+2.00", "+0.00", "-1.00", "-3.00"]
+    assert right(shown, "q_first") == "log2"
+    assert right(shown, "q_top") == "mixed"
+
+
+def test_the_leashs_questions_follow_the_shipped_trainings():
+    shown = assistant.draw_leash(reward_model.shipped(), "en")
+    assert [right(shown, name) for name in ("q_reward", "q_kl", "q_judge")] == ["none", "none", "short"]

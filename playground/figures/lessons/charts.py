@@ -76,7 +76,7 @@ def bars(
             line={"color": level.colour, "dash": level.dash, "width": 1.5},
             hovertemplate=hover_lines((level.name, "%{y:.4g}")),
         )  # fmt: skip
-    far = reach > max(float(np.max(trace.y)) for trace in figure.data)
+    far = reach > max(0.0, *(float(np.max(trace.y)) for trace in figure.data))
     return finished(figure, words, zero=True, x=name_axis(names, words.x), y={"range": [0, reach]} if far else {})
 
 

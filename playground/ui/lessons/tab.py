@@ -21,6 +21,7 @@ from playground.ui.session import Session
 from playground.ui.wiring import Part, Wiring
 
 from . import (
+    assistant,
     encoder_decoder,
     extrapolation,
     feed_forward,
@@ -46,6 +47,7 @@ SHOWN = (  # in the order of LESSONS
     masks,
     encoder_decoder,
     scaling,
+    assistant,
 )
 VIEWS: dict[str, View] = {view.experiment.name: view for lesson in SHOWN for view in lesson.VIEWS}
 
@@ -72,6 +74,7 @@ def told_of(experiment: str, lang: str, shown: Shown) -> dict[str, Any]:
         "pictures": {name: picture.as_json() for name, picture in shown.pictures.items()},
         "questions": [question_words(lang, experiment, question) for question in shown.questions],
         "stages": [asdict(stage) for stage in shown.stages],
+        "samples": [asdict(table) for table in shown.samples],
     }
 
 

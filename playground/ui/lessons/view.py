@@ -1,4 +1,4 @@
-"""How an experiment of a lesson is shown: pictures, a formula beside the code that computes it, and questions."""
+"""How an experiment of a lesson is shown: texts, pictures, a formula beside the code for it, and questions."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -34,12 +34,22 @@ class Stage:
 
 
 @dataclass(frozen=True, slots=True)
+class Samples:
+    """A table of texts, such as what a model wrote; whatever stands in them is shown as text."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: Sequence[tuple[str, ...]]  # as long as `columns`, each begins with what the row is about
+
+
+@dataclass(frozen=True, slots=True)
 class Shown:
     """What an experiment found, in one language."""
 
     pictures: Mapping[str, Picture]  # by a name that no other picture of any lesson has
     questions: Sequence[Question]
     stages: Sequence[Stage] = ()  # of a training, to go back and forth through
+    samples: Sequence[Samples] = ()  # above the pictures
 
 
 @dataclass(frozen=True, slots=True)

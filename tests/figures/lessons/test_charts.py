@@ -23,6 +23,11 @@ def test_bars_far_below_the_reach_look_small():
     assert "range" not in high["layout"]["yaxis"]
 
 
+def test_bars_that_all_point_down_are_seen_to_their_ends():
+    down = received(bars(["a", "b"], [Series("one", [-3.0, -1.0], "#0072b2")], WORDS))
+    assert "range" not in down["layout"]["yaxis"]
+
+
 def test_lines_share_an_x_or_have_their_own():
     own = Series("point", [7.0], "#b4304a", x=[0.5], markers=True)
     seen = received(lines([Series("curve", [1.0, 2.0], "#0072b2"), own], WORDS, [0.0, 1.0], log="y"))
