@@ -9,6 +9,7 @@ from . import (
     positions,
     residuals,
     scaling_grid,
+    transformer_rnn,
 )
 from .lesson import Lesson
 
@@ -21,4 +22,5 @@ LESSONS: tuple[Lesson, ...] = (
     masked_language_model.LESSON,
     encoder_decoder.LESSON,
     scaling_grid.LESSON,
+    transformer_rnn.LESSON,
 )

@@ -29,6 +29,7 @@ from . import (
     positions,
     residuals,
     scaling,
+    transformer_rnn,
 )
 from .values import checked
 from .view import Shown, View, question_words
@@ -43,6 +44,7 @@ SHOWN = (  # in the order of LESSONS
     masks,
     encoder_decoder,
     scaling,
+    transformer_rnn,
 )
 OFTEN = 0.4  # seconds between two reports of progress
 VIEWS: dict[str, View] = {view.experiment.name: view for lesson in SHOWN for view in lesson.VIEWS}
