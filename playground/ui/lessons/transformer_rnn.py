@@ -225,7 +225,7 @@ def draw_reach(found: lesson.Reach, lang: str) -> Shown:
         [word(kind) for kind in lesson.KINDS],
         [Series(word("factor"), factors, ATTENTION)],
         ChartWords(word("steps"), "", word("factor")),
-        Series(word("unchanged"), [1.0], RESIDUAL, "dot"),
+        Series(word("unchanged"), 1.0, RESIDUAL, "dot"),
     )
     ends = {
         f"{kind}_{name}": f"{found.norms[kind][at]:.2g}"
