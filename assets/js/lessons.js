@@ -96,7 +96,7 @@ playground.lessons = (element, props, watch, ask, begin, stop) => {
     const form = () => playground.lessonControls(about.controls, here.values, (all) => { if (all) side.firstElementChild.replaceWith(form()); if (!about.trains) want(); }, w);
     side.replaceChildren(form(), training);
     const formula = el('div', { class: 'formula', tabindex: 0, role: 'region', 'aria-label': w.formula });
-    formula.replaceChildren(document.adoptNode(new DOMParser().parseFromString(about.formula, 'text/html').body.firstElementChild)); // ours, from assets/formulas
+    formula.replaceChildren(...new DOMParser().parseFromString(about.formula, 'text/html').body.children); // ours, from assets/formulas
     const code = about.code.flatMap((each) => playground.code(each, w.code_at));
     behind.replaceChildren(el('div', {}, el('h3', { text: w.formula }), formula), el('div', {}, el('h3', { text: w.code }), ...code));
   }

@@ -2,7 +2,7 @@
 
 import statistics
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -127,6 +127,8 @@ READ = (16, 32, 64, 128, 256, 512, 1024)  # tokens read at once
 PAST = (16, 64, 256, 1024, 4096, 16384)  # tokens before the one that is written
 RUNS, ENOUGH = 4, 0.15  # of one piece: the first run warms up; seconds after which no further one begins
 Work = Callable[[], object]
+Task = Callable[[nn.Module, int, int], Work]
+Piece = tuple[Task, int, str]  # reading or writing, a length, a kind
 
 
 def reading(made: nn.Module, width: int, length: int) -> Work:
@@ -186,24 +188,23 @@ class Times:
         return [costs(kind, self.width, length).sequence / rate for length in self.read]
 
 
+def medians(took: dict[Piece, list[float]], what: Task, lengths: Sequence[int]) -> Medians:
+    """At the lengths where the last kind, and so every kind, was timed."""
+    timed = [length for length in lengths if took[what, length, KINDS[-1]]]
+    return {length: {kind: statistics.median(took[what, length, kind]) for kind in KINDS} for length in timed}
+
+
 def times(width: str, steps: float) -> Iterator[Progress]:
     """Round after round over all lengths, the kinds in turn, so that a busy moment of the machine hits all of them."""
     C, rounds = int(width), int(steps)
     made = {"block": TransformerBlock(block_config(C), 0), **{kind: of(C) for kind, of in RECURRENT.items()}}
-    plan = [(reading, length, kind) for length in READ for kind in KINDS]
+    plan: list[Piece] = [(reading, length, kind) for length in READ for kind in KINDS]
     plan += [(writing, past, kind) for past in PAST for kind in KINDS]
-    took: dict[tuple[Callable[..., Work], int, str], list[float]] = {piece: [] for piece in plan}
+    took: dict[Piece, list[float]] = {piece: [] for piece in plan}
     for done, piece in enumerate(plan * rounds, 1):
         what, length, kind = piece
         took[piece] += clocked(what(made[kind], C, length))
-        read, write = (
-            {
-                at: {kind: statistics.median(took[of, at, kind]) for kind in KINDS}
-                for at in lengths
-                if took[of, at, KINDS[-1]]
-            }
-            for of, lengths in ((reading, READ), (writing, PAST))
-        )
+        read, write = medians(took, reading, READ), medians(took, writing, PAST)
         yield Progress(done, len(plan) * rounds, Times(C, torch.get_num_threads(), read, write))
 
 

@@ -6,6 +6,8 @@ from playwright.sync_api import expect
 
 from e2e.test_look import no_sideways_scroll
 from playground.lessons import LESSONS
+from playground.ui.components import asset
+from playground.ui.lessons.tab import VIEWS
 
 PARTS = [(lesson.name, part) for lesson in LESSONS for part in lesson.experiments]
 
@@ -24,6 +26,10 @@ GUESS = """() => [...document.querySelectorAll('#lessons .question')].map((quest
   reveal().click();
   return [locked, question.querySelectorAll('.pill.right').length, question.querySelector('.verdict').textContent];
 })"""
+
+
+def formulas(part):
+    return asset(f"formulas/{VIEWS[part.name].formula}.mathml").count("<math")
 
 
 def guess_all(visitor):
@@ -46,6 +52,7 @@ def test_every_lesson_is_walked_from_the_first_to_the_last(home):
         if not part.trains:
             shown(home, part.name)
             guess_all(home)
+        expect(home.find("#lessons .formula math")).to_have_count(formulas(part))
         expect(home.find("#lessons .formula math").first).to_be_visible()
         expect(home.find("#lessons .code .line.marked").first).to_be_visible()
         no_sideways_scroll(home)

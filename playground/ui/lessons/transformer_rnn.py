@@ -73,15 +73,14 @@ def told(found: lesson.Counts, word: Word) -> str:
         )
         for kind, costs in found.here.items()
     ]  # fmt: skip
-    return word("note", length=f"{found.length:,}", width=found.width, costs=" ".join(each))
+    return word("note", length=f"{found.length:,}", width=found.width, costs="\n".join(each))
 
 
 def crossing(found: lesson.Counts) -> Question:
     """The paper's own: self-attention is cheaper than recurrence while the text is shorter than the width."""
     C = found.width
     places = {"quarter": C / 4, "width": float(C), "six": 6.0 * C}
-    values = {name: f"{at:,.0f}" for name, at in places.items()} | {"at": f"{found.crossing:,}"}
-    return Question("q_crossing", tuple(places), nearest(found.crossing, places), values)
+    return Question("q_crossing", tuple(places), nearest(found.crossing, places), {"at": f"{found.crossing:,}"})
 
 
 def twice(found: lesson.Counts) -> Question:
@@ -95,7 +94,7 @@ def twice(found: lesson.Counts) -> Question:
 def keeps(found: lesson.Counts) -> Question:
     block, rnn = found.here["block"].kept, found.here["rnn"].kept
     places = {"length": float(found.length), "double": 2.0 * found.length, "square": float(found.length) ** 2}
-    values = {name: f"{at:,.0f}" for name, at in places.items()} | {"block": f"{block:,}", "rnn": f"{rnn:,}"}
+    values = {"length": f"{found.length:,}", "block": f"{block:,}", "rnn": f"{rnn:,}"}
     return Question("q_keeps", tuple(places), nearest(block / rnn, places), values)
 
 
