@@ -1,6 +1,5 @@
 """Lesson 9: a Transformer block beside an RNN and an LSTM of the same width: what they cost, how far they reach."""
 
-import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -162,7 +161,7 @@ def clocked(work: Work) -> list[float]:
     return took[1:] or took
 
 
-Medians = dict[int, dict[str, float]]  # by length, then by kind. Units: seconds
+Fastest = dict[int, dict[str, float]]  # by length, then by kind: others can only make it slower. Units: seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,8 +170,8 @@ class Times:
 
     width: int
     threads: int  # that PyTorch may use
-    read: Medians
-    write: Medians
+    read: Fastest
+    write: Fastest
 
     @property
     def complete(self) -> bool:
@@ -188,10 +187,10 @@ class Times:
         return [costs(kind, self.width, length).sequence / rate for length in self.read]
 
 
-def medians(took: dict[Piece, list[float]], what: Task, lengths: Sequence[int]) -> Medians:
+def fastest(took: dict[Piece, list[float]], what: Task, lengths: Sequence[int]) -> Fastest:
     """At the lengths where the last kind, and so every kind, was timed."""
     timed = [length for length in lengths if took[what, length, KINDS[-1]]]
-    return {length: {kind: statistics.median(took[what, length, kind]) for kind in KINDS} for length in timed}
+    return {length: {kind: min(took[what, length, kind]) for kind in KINDS} for length in timed}
 
 
 def times(width: str, steps: float) -> Iterator[Progress]:
@@ -204,7 +203,7 @@ def times(width: str, steps: float) -> Iterator[Progress]:
     for done, piece in enumerate(plan * rounds, 1):
         what, length, kind = piece
         took[piece] += clocked(what(made[kind], C, length))
-        read, write = medians(took, reading, READ), medians(took, writing, PAST)
+        read, write = fastest(took, reading, READ), fastest(took, writing, PAST)
         yield Progress(done, len(plan) * rounds, Times(C, torch.get_num_threads(), read, write))
 
 

@@ -68,7 +68,7 @@ def told(found: lesson.Counts, word: Word) -> str:
     """All costs at the chosen length."""
     each = [
         word(
-            "costs", kind=word(kind), token=short(costs.token), sequence=short(costs.sequence), kept=short(costs.kept),
+            "costs", kind=word(kind), token=short(costs.token), sequence=short(costs.sequence), kept=f"{costs.kept:,}",
             path=f"{costs.path:,}", sequential=f"{costs.sequential:,}",
         )
         for kind, costs in found.here.items()
@@ -111,7 +111,7 @@ def draw_times(found: lesson.Times, lang: str) -> Shown:
     return Shown(pictures, [first(found), longer(found), grows(found)] if found.complete else [])
 
 
-def over(lengths: lesson.Medians, word: Word, of: Callable[[str, int], float]) -> list[Series]:
+def over(lengths: lesson.Fastest, word: Word, of: Callable[[str, int], float]) -> list[Series]:
     """A line for each kind, `of(kind, length)` at each length that was measured."""
     return [
         Series(word(kind), [of(kind, n) for n in lengths], COLOURS[kind], x=list(lengths), markers=True)
@@ -192,7 +192,7 @@ def longer(found: lesson.Times) -> Question:
     before, after = found.read[short_text]["rnn"], found.read[long_text]["rnn"]
     places = {"one": 1.0, "four": 4.0, "sixteen": 16.0, "square": 256.0}
     values = {
-        "short": f"{short_text}", "long": f"{long_text:,}", "before": milliseconds(before),
+        "short": f"{short_text}", "long": f"{long_text:,}", "before": milliseconds(before), "steps": f"{long_text // short_text}",
         "after": milliseconds(after), "ratio": f"{after / before:.1f}",
     }  # fmt: skip
     return Question("q_longer", tuple(places), nearest(after / before, places), values)
