@@ -192,8 +192,8 @@ def longer(found: lesson.Times) -> Question:
     before, after = found.read[short_text]["rnn"], found.read[long_text]["rnn"]
     places = {"one": 1.0, "four": 4.0, "sixteen": 16.0, "square": 256.0}
     values = {
-        "short": f"{short_text}", "long": f"{long_text:,}", "before": milliseconds(before), "steps": f"{long_text // short_text}",
-        "after": milliseconds(after), "ratio": f"{after / before:.1f}",
+        "short": f"{short_text}", "long": f"{long_text:,}", "steps": f"{long_text // short_text}",
+        "before": milliseconds(before), "after": milliseconds(after), "ratio": f"{after / before:.1f}",
     }  # fmt: skip
     return Question("q_longer", tuple(places), nearest(after / before, places), values)
 
