@@ -32,7 +32,7 @@ def test_lines_share_an_x_or_have_their_own():
 
 
 @pytest.mark.parametrize(
-    ("values", "numbers"), [([0.3, 8.0], None), ([0.3, 25.0], [0.5, 1, 2, 5, 10, 20]), ([1e-6, 1.0], None)]
+    ("values", "numbers"), [([1.3, 8.0], None), ([0.3, 25.0], [0.5, 1, 2, 5, 10, 20]), ([1e-6, 1.0], None)]
 )
 def test_an_axis_by_the_logarithm_has_round_numbers_over_a_few_decades(values, numbers):
     """Over less than one and over many, plotly's own are readable."""
