@@ -11,6 +11,7 @@ from . import (
     positions,
     residuals,
     scaling_grid,
+    transformer_rnn,
 )
 from .lesson import Lesson
 
@@ -24,5 +25,6 @@ LESSONS: tuple[Lesson, ...] = (
     masked_language_model.LESSON,
     encoder_decoder.LESSON,
     scaling_grid.LESSON,
+    transformer_rnn.LESSON,
     assistant.LESSON,
 )

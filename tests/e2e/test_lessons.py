@@ -9,6 +9,8 @@ from e2e.test_look import no_sideways_scroll
 from e2e.visitor import PROMPT
 from playground.lessons import LESSONS
 from playground.runs import Request
+from playground.ui.components import asset
+from playground.ui.lessons.tab import VIEWS
 
 PARTS = [(lesson.name, part) for lesson in LESSONS for part in lesson.experiments]
 
@@ -27,6 +29,10 @@ GUESS = """() => [...document.querySelectorAll('#lessons .question')].map((quest
   reveal().click();
   return [locked, question.querySelectorAll('.pill.right').length, question.querySelector('.verdict').textContent];
 })"""
+
+
+def formulas(part):
+    return asset(f"formulas/{VIEWS[part.name].formula}.mathml").count("<math")
 
 
 def guess_all(visitor):
@@ -49,6 +55,7 @@ def test_every_lesson_is_walked_from_the_first_to_the_last(home):
         if not part.trains:
             shown(home, part.name)
             guess_all(home)
+        expect(home.find("#lessons .formula math")).to_have_count(formulas(part))
         expect(home.find("#lessons .formula math").first).to_be_visible()
         expect(home.find("#lessons .code .line.marked").first).to_be_visible()
         no_sideways_scroll(home)

@@ -95,7 +95,13 @@ def lines(series: Sequence[Series], words: ChartWords, x: ArrayLike | None = Non
     if "x" in log and series:
         everywhere = np.concatenate([np.asarray(x if each.x is None else each.x, dtype=float) for each in series])
         across_all["tickvals"] = log_ticks(float(everywhere.min()), float(everywhere.max()))
-    up_all = {"type": "log", "exponentformat": "power"} if "y" in log else {"type": "linear", "exponentformat": "none"}
+    up_all: dict[str, Any] = {"type": "linear", "exponentformat": "none"}
+    if "y" in log:
+        up_all = {"type": "log", "exponentformat": "power"}
+        upwards = np.concatenate([np.asarray(each.y, dtype=float) for each in series]) if series else np.ones(1)
+        low, high = float(upwards.min()), float(upwards.max())
+        if low > 0 and 1 < np.log10(high / low) < 4:  # plotly would write every other digit between the powers
+            up_all = {"type": "log", "exponentformat": "none", "tickvals": log_ticks(low, high)}
     return finished(figure, words, zero="y" not in log, x=across_all, y=up_all)
 
 

@@ -32,6 +32,7 @@ from . import (
     residuals,
     scaling,
     training,
+    transformer_rnn,
 )
 from .values import checked
 from .view import Shown, View, question_words
@@ -47,6 +48,7 @@ SHOWN = (  # in the order of LESSONS
     masks,
     encoder_decoder,
     scaling,
+    transformer_rnn,
     assistant,
 )
 VIEWS: dict[str, View] = {view.experiment.name: view for lesson in SHOWN for view in lesson.VIEWS}

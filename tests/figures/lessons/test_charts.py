@@ -36,6 +36,15 @@ def test_lines_share_an_x_or_have_their_own():
     assert seen["layout"]["xaxis"]["type"] == "linear"
 
 
+@pytest.mark.parametrize(
+    ("values", "numbers"), [([1.3, 8.0], None), ([0.3, 25.0], [0.5, 1, 2, 5, 10, 20]), ([1e-6, 1.0], None)]
+)
+def test_an_axis_by_the_logarithm_has_round_numbers_over_a_few_decades(values, numbers):
+    """Over less than one and over many, plotly's own are readable."""
+    seen = received(lines([Series("curve", values, "#0072b2")], WORDS, [0.0, 1.0], log="y"))["layout"]["yaxis"]
+    assert seen.get("tickvals") == (numbers if numbers is None else pytest.approx(numbers))
+
+
 def test_a_map_has_its_first_row_on_top_and_0_in_the_middle_when_signed():
     seen = received(heat([[1.0, -4.0], [np.nan, 2.0]], ["r", "s"], ["c", "d"], WORDS, "value", signed=True))
     cells = seen["data"][0]
