@@ -26,7 +26,7 @@ def draw(found: lesson.Grown, lang: str) -> Shown:
     questions = [start(first, found.levels)]
     if len(found.stages) > 2:
         questions += [beaten(found), gap(found)]
-    return Shown({"grow_loss": Picture(curve(found, word), [note])}, questions, stages)
+    return Shown({"grow_loss": Picture(curve(found, word), [note])}, questions, stages=stages)
 
 
 def told(stage: lesson.Stage, found: lesson.Grown, word: Word) -> str:

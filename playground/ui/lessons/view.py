@@ -48,8 +48,8 @@ class Shown:
 
     pictures: Mapping[str, Picture]  # by a name that no other picture of any lesson has
     questions: Sequence[Question]
-    stages: Sequence[Stage] = ()  # of a training, to go back and forth through
     samples: Sequence[Samples] = ()  # above the pictures
+    stages: Sequence[Stage] = ()  # of a training, to go back and forth through
 
 
 @dataclass(frozen=True, slots=True)
