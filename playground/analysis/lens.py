@@ -61,6 +61,17 @@ def logit_lens(gpt: GPTModel, ids: Sequence[int], ablation: Ablation, trace: Tra
     return Lens(tuple(places), chosen, top, probability, entropy, kl, rank)
 
 
+def position_lens(gpt: GPTModel, ids: Sequence[int], ablation: Ablation, trace: Trace, position: int) -> Lens:
+    """The column of one position, at all places at once. Shapes: as if the text had this one token, T = 1"""
+    chosen = next_tokens(ids, trace).to(trace.logits.device)[position : position + 1]
+    places = dict(stream(trace))
+    with torch.inference_mode():
+        x = torch.stack([x[position] for x in places.values()])  # (2L + 1, C)
+        logits, final = place_logits(gpt, x, ablation), trace.logits[position]
+        measured = _measure(logits, final.expand_as(logits), chosen.expand(len(x)))
+    return Lens(tuple(places), chosen, *(each[:, None] for each in measured))
+
+
 def _measure(logits: Tensor, final: Tensor, chosen: Tensor) -> tuple[Tensor, ...]:
     """Top, probability, entropy, KL, rank. Shapes: logits and final (T, V), chosen (T,) -> (T,) each"""
     top = logits.argmax(-1)  # the lowest id of equals

@@ -81,7 +81,7 @@ class MultiHeadAttention(nn.Module):
     def forward(
         self, x: Tensor, ablation: Ablation, cache: KVCache | None, traced: bool
     ) -> tuple[Tensor, AttentionTrace | None]:
-        B, T, C = x.shape
+        B, T, _ = x.shape
         past = cache.length if cache is not None else 0
         q, k, v = self.qkv(x).view(B, T, 3, self.n_heads, -1).permute(2, 0, 3, 1, 4)  # each (B, H, T, D)
         if cache is not None:
@@ -102,13 +102,21 @@ class MultiHeadAttention(nn.Module):
             drop = self.attn_drop.p if self.training else 0.0
             mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=visible, dropout_p=drop, scale=scale)
 
+        mixed, out = self.hand_on(mixed, ablation)
+        return out, AttentionTrace(q, k, v, scores, weights, mixed, out) if traced else None
+
+    def hand_on(self, mixed: Tensor, ablation: Ablation) -> tuple[Tensor, Tensor]:
+        """What the heads found and, joined and projected, what attention adds to the stream; without what is off.
+
+        Shapes: mixed (B, H, T, D) -> (B, H, T, D), (B, T, C)
+        """
         if heads := ablation.heads_off(self.layer):
-            off = torch.tensor(heads, device=x.device)
+            off = torch.tensor(heads, device=mixed.device)
             mixed = mixed.index_copy(1, off, switched_off(mixed[:, off], ablation))
-        out = self.out(mixed.transpose(1, 2).reshape(B, T, C))  # (B, T, C)
+        out = self.out(mixed.transpose(1, 2).flatten(2))  # (B, T, C)
         if self.layer in ablation.attention:
             out = switched_off(out, ablation)
-        return out, AttentionTrace(q, k, v, scores, weights, mixed, out) if traced else None
+        return mixed, out
 
     def without(self, visible: Tensor, edges: list[tuple[int, int, int]]) -> Tensor:
         """Forbid single looks, (head, query, key) by position; those of tokens not read here change nothing.
@@ -191,13 +199,22 @@ class GPTModel(nn.Module):
         """
         return self._run(ids, ablation, cache, traced=False)[0]
 
+    def next_logits(self, ids: Tensor, ablation: Ablation = NOTHING_OFF, cache: KVCache | None = None) -> Tensor:
+        """As `forward`, after the last position alone: of a long text the other scores are a third of the work.
+
+        Shapes: ids (B, T) -> logits (B, V)
+        """
+        return self._run(ids, ablation, cache, traced=False, only_last=True)[0][:, -1]
+
     def trace(self, ids: Tensor, ablation: Ablation = NOTHING_OFF, cache: KVCache | None = None) -> Trace:
         """As `forward`, keeping everything computed on the way."""
         trace = self._run(ids, ablation, cache, traced=True)[1]
         assert trace is not None
         return trace
 
-    def _run(self, ids: Tensor, ablation: Ablation, cache: KVCache | None, traced: bool) -> tuple[Tensor, Trace | None]:
+    def _run(
+        self, ids: Tensor, ablation: Ablation, cache: KVCache | None, traced: bool, only_last: bool = False
+    ) -> tuple[Tensor, Trace | None]:
         past, T = cache.length if cache is not None else 0, ids.size(1)
         if past + T > self.config.context_length:
             raise ContextFull(tokens=past + T, limit=self.config.context_length)
@@ -212,6 +229,8 @@ class GPTModel(nn.Module):
         for block in self.blocks:
             x, record = block(x, ablation, cache, traced)
             records.append(record)
+        if only_last:
+            x = x[:, -1:]  # (B, 1, C)
         normed, final_norm = self.final_norm(x, ablation, traced)
         logits = normed @ self.token_embedding.weight.T  # (B, T, V): one table reads and writes tokens
         if cache is not None:
