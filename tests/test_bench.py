@@ -8,7 +8,7 @@ import pytest
 
 from playground.gpt.config import GPTConfig
 from tests.bench import __main__ as command
-from tests.bench import clock, peers, same
+from tests.bench import clock, growth, peers, same
 from tests.bench.clock import Sample, interleaved, undisturbed
 from tests.bench.how import How
 from tests.bench.rows import at_least, at_most, compared, limited, not_measured, percentile, rates, short, spread, table
@@ -152,3 +152,18 @@ def test_an_unknown_subject_is_refused_by_name():
     with pytest.raises(SystemExit, match="speed: choose from same, generation"):
         command.subjects("speed", growth=False)
     assert command.subjects("", growth=True)[-1] == "growth"
+
+
+# Curves.
+
+
+def test_a_curve_bends_where_it_becomes_steeper():
+    assert growth.bend([16, 32, 64, 128], [1, 1, 1, 2]) == 64
+    assert growth.bend([16, 32, 64, 128], [1, 2, 4, 8]) is None
+    assert growth.bend([16, 32, 64], [4, 2, 1]) is None
+
+
+def test_a_curve_has_a_row_for_each_point_and_one_for_its_bend():
+    rows = growth.curve("trace", "ms", "tokens", [(16, [1.0]), (32, [1.0]), (64, [4.0])])
+    assert [row.name for row in rows] == ["trace at 16 tokens", "trace at 32 tokens", "trace at 64 tokens", "trace bends"]
+    assert rows[-1].ours == 32

@@ -21,7 +21,7 @@ from .peers import broken
 from .profile import NAMES, profiled
 from .rows import Row, not_measured, table
 
-SUBJECTS = ("same", "generation", "seeing", "lens", "sweep", "pictures", "page")
+SUBJECTS = ("same", "generation", "seeing", "lens", "sweep", "pictures", "start", "page")
 FURTHER = ("growth",)
 
 

@@ -84,8 +84,8 @@ def compared(
 def limited(name: str, unit: str, ours: Sequence[float], target: Target) -> Row:
     """The median against a limit in its own unit."""
     mine, limit = spread(ours), target.bound
-    return Row(name, unit, "the limit", mine.median, limit, mine.median / limit, str(target),
-               target.holds(mine.median), mine)  # fmt: skip
+    ratio = mine.median / limit if limit else None
+    return Row(name, unit, "the limit", mine.median, limit, ratio, str(target), target.holds(mine.median), mine)
 
 
 def told(name: str, unit: str, ours: Sequence[float]) -> Row:

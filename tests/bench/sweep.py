@@ -35,7 +35,8 @@ def one_by_one(model: GPTModel, ids: Tensor, off: Sequence[Ablation]) -> Tensor:
 def together(model: GPTModel, ids: Tensor, off: Sequence[Ablation]) -> Tensor:
     """As the page measures them, its traced pass included. Shapes: (N, V)"""
     trace = model.trace(ids).row(0)
-    return torch.cat([logits for _, logits in answers(model, trace, ids.size(1) - 1, off)])
+    pieces = answers(model, trace, ids.size(1) - 1, off)
+    return torch.stack([logits for piece in pieces for _, logits in piece])
 
 
 def by_hooks(peer: Peer, ids: Tensor, layers: int) -> Tensor:
