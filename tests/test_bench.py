@@ -144,7 +144,7 @@ def test_the_file_holds_rows_and_the_conditions_of_the_run(alone_here, monkeypat
     command.main()
     told = json.loads(file.read_text("utf-8"))
     assert all(set(row) >= FIELDS for row in told["rows"])
-    assert len(told["rows"]) == 2
+    assert len(told["rows"]) == 3
     assert {"versions", "threads", "load", "machine", "date", "rounds"} <= set(told["conditions"])
 
 
@@ -165,5 +165,10 @@ def test_a_curve_bends_where_it_becomes_steeper():
 
 def test_a_curve_has_a_row_for_each_point_and_one_for_its_bend():
     rows = growth.curve("trace", "ms", "tokens", [(16, [1.0]), (32, [1.0]), (64, [4.0])])
-    assert [row.name for row in rows] == ["trace at 16 tokens", "trace at 32 tokens", "trace at 64 tokens", "trace bends"]
+    assert [row.name for row in rows] == [
+        "trace at 16 tokens",
+        "trace at 32 tokens",
+        "trace at 64 tokens",
+        "trace bends",
+    ]
     assert rows[-1].ours == 32

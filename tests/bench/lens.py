@@ -2,7 +2,7 @@
 
 import torch
 
-from playground.analysis.lens import logit_lens, position_lens
+from playground.analysis.lens import Lens, logit_lens, place_lenses, position_lens
 from playground.gpt.ablation import NOTHING_OFF
 
 from .clock import interleaved
@@ -19,7 +19,17 @@ def measure(how: How) -> list[Row]:
     ids = prompt(how.config, how.lens)
     with torch.inference_mode():
         trace = gpt.trace(torch.tensor([ids])).row(0)
+
+    def coarse() -> list[Lens]:
+        """What enters the blocks and what leaves the last one: L + 1 rows."""
+        found: list[Lens] = []
+        growing = place_lenses(gpt, ids, NOTHING_OFF, trace)
+        while sum(len(each.places) for each in found) <= how.config.n_layers:
+            found.append(next(growing))
+        return found
+
     works = {
+        "layers": coarse,
         "pass": lambda: gpt(torch.tensor([ids])),
         "whole": lambda: logit_lens(gpt, ids, NOTHING_OFF, trace),
         "selected": lambda: position_lens(gpt, ids, NOTHING_OFF, trace, how.lens // 2),
@@ -28,5 +38,19 @@ def measure(how: How) -> list[Row]:
         seconds = {name: milliseconds(each) for name, each in interleaved(works, how.rounds).items()}
     return [
         limited(f"lens of one of {how.lens} positions", "ms", seconds["selected"], SELECTED),
-        compared(f"lens of all {how.lens} positions", "ms", seconds["whole"], seconds["pass"], "our plain pass", WHOLE),
+        compared(
+            f"lens of all {how.lens} positions, after every block",
+            "ms",
+            seconds["layers"],
+            seconds["pass"],
+            "our plain pass",
+            WHOLE,
+        ),
+        compared(
+            f"lens of all {how.lens} positions, after every sublayer",
+            "ms",
+            seconds["whole"],
+            seconds["pass"],
+            "our plain pass",
+        ),
     ]

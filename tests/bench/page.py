@@ -65,11 +65,10 @@ def write_steps(visit: Visit, port: int, count: int) -> Steps:
     """One token more, again and again; where the model ends its text, from the prompt anew."""
     found = Steps([], [])
     for turn in range(-2, count):  # the first two do not count
-        state = visit.page.evaluate(STATE)
-        if turn == -2 or state["stop"]:
+        if turn == -2 or visit.page.evaluate(STATE)["stop"]:
             opened(visit, port, prompt=PROMPT, n=0)
             visit.page.keyboard.press("End")
-            state = visit.page.evaluate(STATE)
+        state = visit.page.evaluate(STATE)
         visit.rest()
         before = visit.total
         goal = STEPPED.format(at=state["last"] + 1, shown=state["shown"] + 1, drawn=state["drawn"])
