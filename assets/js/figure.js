@@ -18,6 +18,16 @@ playground.figure = (element, props, watch, redraw) => {
     return Array.from({ length: flat.length / width }, (_, i) => flat.subarray(i * width, (i + 1) * width));
   }
 
+  // What is blank above the diagonal came without those cells.
+  function square({ triangle, shape }) {
+    const cells = rows({ dtype: 'f4', bdata: triangle });
+    const side = +shape.split(',')[0];
+    const whole = new Float32Array(side * side).fill(NaN);
+    for (let row = 0, from = 0; row < side; row += 1, from += row) whole.set(cells.subarray(from, from + row + 1), row * side);
+    const bytes = Array.from(new Uint8Array(whole.buffer), (byte) => String.fromCharCode(byte));
+    return { dtype: 'f4', shape, bdata: btoa(bytes.join('')) };
+  }
+
   const index = () => state.at - (state.view?.start ?? 0);
 
   function put(target, path, value) {
@@ -65,6 +75,7 @@ playground.figure = (element, props, watch, redraw) => {
     ({ figure, notes } = JSON.parse(props.value));
     const dark = document.body.classList.contains('dark') && figure.layout.meta?.dark;
     if (dark) ({ figure, notes } = JSON.parse(props.value.replace(/#[0-9a-f]{6}/g, (colour) => dark[colour] ?? colour)));
+    for (const trace of figure.data) if (trace.z?.triangle) trace.z = square(trace.z);
     follow = figure.layout.meta?.follow ?? null;
     height = null;
     for (const item of follow?.pick ?? []) item.values = rows(item.values);

@@ -26,6 +26,9 @@ data[trace], the second inside layout. VALUES has P entries, one for each positi
   the n numbers from p * n on; without "shape" it is P numbers and VALUES[p] is one. dtype is f4, f8, i1, u1, i2, u2, i4
   or u4. A NaN is a gap: nothing is drawn there, never a 0. Plotly decodes such arrays in data, but not inside `meta`.
 
+A square whose cells above the diagonal are all blank arrives without them, as {"dtype": "f4", "triangle": base64,
+"shape": "T, T"}; the page makes a typed array of it.
+
 SWITCH says which words of Ablation.words stand in a cell: one text with blanks for its whole numbers,
 "edge.2.1.{y}.{x}", or a list of rows of words, switch[y][x].
 
@@ -52,6 +55,7 @@ What the page does:
   keep every k-th of both. Hover still names every token, because the axis' `labelalias` holds them all.
 """
 
+import base64
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -102,7 +106,23 @@ def as_json(figure: go.Figure) -> str:
     Like figure.to_json(), which however writes each `/` of base64 as six characters, to be safe inside a <script>:
     an eighth more for an attention map.
     """
-    return json.dumps(figure.to_dict(), cls=PlotlyJSONEncoder, ensure_ascii=False, separators=(",", ":"))
+    sent = figure.to_dict()
+    for trace, written in zip(figure.data, sent["data"], strict=True):
+        if trace.type == "heatmap" and is_triangle(trace.z):
+            written["z"] = triangle(trace.z)
+    return json.dumps(sent, cls=PlotlyJSONEncoder, ensure_ascii=False, separators=(",", ":"))
+
+
+def is_triangle(z: Any) -> bool:
+    """Whether it is a square of 32-bit numbers that is blank above the diagonal, as causal attention is."""
+    square = isinstance(z, np.ndarray) and z.dtype == np.float32 and z.ndim == 2 and z.shape[0] == z.shape[1] > 1
+    return square and bool(np.isnan(z[np.triu_indices(len(z), 1)]).all())
+
+
+def triangle(z: NDArray[np.float32]) -> dict[str, str]:
+    """Half of the bytes: the cells on and below the diagonal, row after row."""
+    cells = base64.b64encode(z[np.tril_indices(len(z))].astype("<f4").tobytes()).decode()
+    return {"dtype": "f4", "triangle": cells, "shape": f"{len(z)}, {len(z)}"}
 
 
 def follow(

@@ -106,7 +106,7 @@ class MultiHeadAttention(nn.Module):
         scale = 1.0 if ablation.scaling else q.size(-1) ** -0.5
 
         if traced:
-            scores = q @ k.transpose(-2, -1) * scale  # (B, H, T, S)
+            scores = q * scale @ k.transpose(-2, -1)  # (B, H, T, S)
             weights = scores.masked_fill(~visible, -torch.inf).softmax(-1)
             mixed = self.attn_drop(weights) @ v  # (B, H, T, D)
         else:  # the same numbers without ever holding the (T, S) weights
