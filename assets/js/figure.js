@@ -11,8 +11,7 @@ playground.figure = (element, props, watch, redraw) => {
   // Plotly decodes typed arrays in traces by itself; those in `meta` are ours to decode, as rows.
   function rows(values) {
     if (Array.isArray(values)) return values;
-    const bytes = Uint8Array.from(atob(values.bdata), (character) => character.charCodeAt(0));
-    const flat = new TYPES[values.dtype](bytes.buffer);
+    const flat = new TYPES[values.dtype](playground.heat.bytes(values.bdata).buffer);
     if (!values.shape) return flat;
     const width = +values.shape.split(',').at(-1);
     return Array.from({ length: flat.length / width }, (_, i) => flat.subarray(i * width, (i + 1) * width));
