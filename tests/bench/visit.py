@@ -58,24 +58,41 @@ class Visit:
         self.context.add_init_script(TOOLS)
         self.page: Page = self.context.new_page()
         self.page.set_default_timeout(PATIENCE)
-        self.bytes: dict[str, int] = {}  # by address
-        self.requests: list[str] = []
-        self._addresses: dict[str, str] = {}
+        self.requests: list[str] = []  # addresses, in the order asked
+        self._counted: dict[str, tuple[str, int]] = {}  # of each request its address and bytes, sent and received
         network = self.context.new_cdp_session(self.page)
         network.on("Network.requestWillBeSent", self._asked)
+        network.on("Network.dataReceived", self._coming)
         network.on("Network.loadingFinished", self._came)
         network.send("Network.enable")
 
     def _asked(self, event: dict[str, Any]) -> None:
         url, sent = event["request"]["url"], event["request"].get("postData", "")
         if url.startswith("http"):
-            self._addresses[event["requestId"]] = url
             self.requests.append(url)
-            self.bytes[url] = self.bytes.get(url, 0) + len(sent.encode())
+            self._counted[event["requestId"]] = url, len(sent.encode())
+
+    def _coming(self, event: dict[str, Any]) -> None:
+        """A stream of answers stays open: what has come so far counts."""
+        self._count(event["requestId"], event["encodedDataLength"] or event["dataLength"])
 
     def _came(self, event: dict[str, Any]) -> None:
-        if url := self._addresses.get(event["requestId"]):
-            self.bytes[url] = self.bytes.get(url, 0) + int(event["encodedDataLength"])
+        if event["requestId"] in self._counted:
+            url, counted = self._counted[event["requestId"]]
+            self._counted[event["requestId"]] = url, max(counted, int(event["encodedDataLength"]))
+
+    def _count(self, request: str, more: int) -> None:
+        if request in self._counted:
+            url, counted = self._counted[request]
+            self._counted[request] = url, counted + more
+
+    @property
+    def bytes(self) -> dict[str, int]:
+        """By address."""
+        found: dict[str, int] = {}
+        for url, count in self._counted.values():
+            found[url] = found.get(url, 0) + count
+        return found
 
     @property
     def total(self) -> int:
