@@ -44,12 +44,14 @@ def curve(name: str, unit: str, by: str, points: Sequence[tuple[int, list[float]
 
 
 def works(gpt: GPTModel, tokens: int) -> dict[str, Callable[[], object]]:
-    """A traced pass, one more token after that, and the lens of one position."""
+    """A traced pass, eight tokens written after the text, and the lens of one position."""
     ids = prompt(gpt.config, tokens)
     trace = gpt.trace(torch.tensor([ids])).row(0)
     return {
         "trace": lambda: gpt.trace(torch.tensor([ids])),
-        "token": lambda: [step.token for step in generate(gpt, ids[: gpt.config.context_length - 8], 8)],
+        "eight tokens after it": lambda: [
+            step.token for step in generate(gpt, ids[: gpt.config.context_length - 8], 8)
+        ],
         "lens of one position": lambda: position_lens(gpt, ids, NOTHING_OFF, trace, tokens - 1),
     }
 

@@ -103,23 +103,27 @@ def played(visit: Visit, port: int) -> float:
     return float(visit.page.evaluate(PLAYED_FRAMES, PLAYING))
 
 
-def clicks(visit: Visit, port: int) -> dict[str, tuple[str, str, str]]:
-    """What is switched: two selectors, to go there and back, and when it is done."""
-    radio = '#{} label:has(input[value="{}"])'
-    tab = "() => document.querySelector('#norm-by-token [data-drawn]')?.offsetParent"
-    return {
-        "layer": (radio.format("layer", 1), radio.format("layer", 2), REDRAWN),
-        "head": ('#attention-map ~ * [data-head="1"], [data-head="1"]', '[data-head="2"]', REDRAWN),
-        "tab": ("#tab-norms-button", "#tab-attention-button", tab),
-        "language": (radio.format("language", "zh"), radio.format("language", "en"), REDRAWN),
-    }
+def radio(name: str, value: object) -> str:
+    return f'#{name} label:has(input[value="{value}"])'
+
+
+CLICKS = {  # what is switched: where to click to go there and back, and when it is done
+    "layer": (radio("layer", 1), radio("layer", 2), REDRAWN),
+    "head": ('.pg-thumbs [data-head="1"]', '.pg-thumbs [data-head="2"]', REDRAWN),
+    "tab": (
+        "#tab-norms-button",
+        "#tab-attention-button",
+        "() => document.querySelector('#norm-by-token [data-drawn]')?.offsetParent",
+    ),
+    "language": (radio("language", "zh"), radio("language", "en"), REDRAWN),
+}
 
 
 def switched(visit: Visit, port: int, rounds: int) -> dict[str, Steps]:
     """There and back, of which the way there counts."""
     opened(visit, port, prompt=PROMPT, n=20)
     found = {}
-    for name, (there, back, done) in clicks(visit, port).items():
+    for name, (there, back, done) in CLICKS.items():
         steps = Steps([], [])
         for _ in range(rounds):
             before = visit.total
