@@ -73,12 +73,14 @@ def _wave(
     """A few parts in one batch; a piece for each layer, and the answers at the end."""
     x = trace.blocks[0].before.new_empty(0, tokens, model.config.emb_dim)  # (N, T, C), N parts so far
     for layer in range(layer_of(off[0]), model.config.n_layers):
+        block = model.blocks[layer]
+        assert isinstance(block, TransformerBlock)
         with torch.inference_mode():
             if len(x):
-                x, _ = model.blocks[layer](x, NOTHING_OFF, None, traced=False)
+                x, _ = block(x, NOTHING_OFF, None, traced=False)
             here = [part for part in off if layer_of(part) == layer]
             if here:
-                x = torch.cat([x, leaving(model.blocks[layer], trace.blocks[layer], tokens, here)])
+                x = torch.cat([x, leaving(block, trace.blocks[layer], tokens, here)])
         if layer < model.config.n_layers - 1:
             yield []
     with torch.inference_mode():
