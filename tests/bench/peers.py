@@ -14,9 +14,9 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")  # before any of them is imported: 
 os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
-from playground.gpt.checkpoints import TURNED, hugging_face_name
+from playground.gpt.checkpoints import TURNED, hugging_face_name, laid_out
 from playground.gpt.config import GPTConfig
 from playground.gpt.model import GPTModel
 from playground.gpt.train import initialise
@@ -26,8 +26,12 @@ CLOSE = 2e-4  # logits of one text by two implementations, in float32; they are 
 
 
 def random_model(config: GPTConfig, seed: int = 0) -> GPTModel:
-    """Ours, ready to run; nothing it writes is the end of a text, so that all write as many tokens."""
-    return initialise(GPTModel(config), seed).requires_grad_(False).eval()
+    """Ours, as a file would be loaded: ready to run, its matrices laid out."""
+    model = initialise(GPTModel(config), seed).requires_grad_(False).eval()
+    for module in model.modules():
+        if isinstance(module, nn.Linear):
+            module.weight.data = laid_out(module.weight.data)
+    return model
 
 
 def prompt(config: GPTConfig, tokens: int, seed: int = 1) -> list[int]:
