@@ -13,7 +13,7 @@ from playground.gpt.ablation import Ablation
 from playground.gpt.model import GPTModel, scores
 from playground.gpt.trace import Trace
 
-from . import stream, top_tokens
+from . import rank, stream, top_tokens
 
 TOGETHER = 512  # tokens multiplied by the vocabulary at once: fewer would take longer, more would keep others waiting
 ROWS = 16  # positions measured at once: so many rows of scores stay in the processor's cache
@@ -62,7 +62,8 @@ def place_lenses(gpt: GPTModel, ids: Sequence[int], ablation: Ablation, trace: T
     """
     with torch.inference_mode():
         chosen = next_tokens(ids, trace).to(trace.logits.device)
-        final = trace.logits.log_softmax(-1)
+        log_p = trace.logits.log_softmax(-1)
+        final = log_p, log_p.exp()
     (last, _), *others = coarse_first(trace)
     if known == 0:
         with torch.inference_mode():
@@ -95,31 +96,31 @@ def position_lens(gpt: GPTModel, ids: Sequence[int], ablation: Ablation, trace: 
     places = dict(stream(trace))
     with torch.inference_mode():
         x = torch.stack([x[position] for x in places.values()])  # (2L + 1, C)
-        logits, final = place_logits(gpt, x, ablation), trace.logits[position].log_softmax(-1)
-        measured = _measure(logits, final.expand_as(logits), chosen.expand(len(x)))
+        logits, log_p = place_logits(gpt, x, ablation), trace.logits[position].log_softmax(-1)
+        measured = _measure(logits, log_p, log_p.exp(), chosen.expand(len(x)))
     return Lens(tuple(places), chosen, *(each[:, None] for each in measured))
 
 
-def _rows(logits: Tensor, final: Tensor, chosen: Tensor) -> list[Tensor]:
-    """The rows of N places, measured in pieces. Shapes: logits (N · T, V), final (T, V), chosen (T,) -> (N, T) each"""
+def _rows(logits: Tensor, final: tuple[Tensor, Tensor], chosen: Tensor) -> list[Tensor]:
+    """The rows of N places, measured in pieces; `final` are log p and p of the model's own answers.
+
+    Shapes: logits (N · T, V), final (T, V) each, chosen (T,) -> (N, T) each
+    """
+    log_p, p = final
     pieces = [
         _measure(*piece)
         for place in logits.split(len(chosen))
-        for piece in zip(place.split(ROWS), final.split(ROWS), chosen.split(ROWS), strict=True)
+        for piece in zip(place.split(ROWS), log_p.split(ROWS), p.split(ROWS), chosen.split(ROWS), strict=True)
     ]
     return [torch.cat(column).view(-1, len(chosen)) for column in zip(*pieces, strict=True)]
 
 
-def _measure(logits: Tensor, log_p: Tensor, chosen: Tensor) -> tuple[Tensor, ...]:
-    """Top, probability, entropy, KL, rank. Shapes: logits and log_p (T, V), chosen (T,) -> (T,) each"""
+def _measure(logits: Tensor, log_p: Tensor, p: Tensor, chosen: Tensor) -> tuple[Tensor, ...]:
+    """Top, probability, entropy, KL, rank. Shapes: logits, log_p and p (T, V), chosen (T,) -> (T,) each"""
     top = logits.argmax(-1)  # the lowest id of equals
     log_q = logits.log_softmax(-1)
     q = log_q.exp()
-    entropy = -(q * log_q).sum(-1)
-    kl = (log_p.exp() * (log_p - log_q)).sum(-1).clamp(min=0)
-    own = logits.gather(-1, chosen[:, None])
-    rank = 1 + (logits > own).sum(-1)
-    tied = (logits == own).sum(-1) > 1  # hardly ever
-    before = torch.arange(logits.size(-1), device=logits.device) < chosen[tied, None]
-    rank[tied] += ((logits[tied] == own[tied]) & before).sum(-1)
-    return top, q.gather(-1, top[:, None])[:, 0], entropy, kl, rank
+    entropy = -torch.linalg.vecdot(q, log_q)
+    kl = (p * (log_p - log_q)).sum(-1).clamp(min=0)
+    ranks = [rank(row, token) for row, token in zip(logits, chosen.tolist(), strict=True)]
+    return top, q.gather(-1, top[:, None])[:, 0], entropy, kl, torch.tensor(ranks, device=logits.device)
