@@ -11,6 +11,7 @@ from tests.bench import __main__ as command
 from tests.bench import clock, growth, peers, same
 from tests.bench.clock import Sample, interleaved, undisturbed
 from tests.bench.how import How
+from tests.bench.profile import NAMES
 from tests.bench.rows import at_least, at_most, compared, limited, not_measured, percentile, rates, short, spread, table
 
 TINY = How(
@@ -146,6 +147,15 @@ def test_the_file_holds_rows_and_the_conditions_of_the_run(alone_here, monkeypat
     assert all(set(row) >= FIELDS for row in told["rows"])
     assert len(told["rows"]) == 3
     assert {"versions", "threads", "load", "machine", "date", "rounds"} <= set(told["conditions"])
+
+
+def test_where_a_target_fails_the_command_says_which_profile_tells_why():
+    (held, failed) = (compared("speed", "ms", [each], [1], "them", at_most(1)) for each in (1, 2))
+    assert command.advice("seeing", [held]) == "\n"
+    assert command.advice("seeing", [held, failed]).split() == [
+        "where", "the", "time", "goes:", "--profile", "plain,", "--profile", "trace",
+    ]  # fmt: skip
+    assert {name for names in command.PROFILES.values() for name in names} == set(NAMES)
 
 
 def test_an_unknown_subject_is_refused_by_name():

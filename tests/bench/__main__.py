@@ -23,6 +23,12 @@ from .rows import Row, not_measured, table
 
 SUBJECTS = ("same", "generation", "seeing", "lens", "sweep", "pictures", "start", "page")
 FURTHER = ("growth",)
+PROFILES = {  # of each subject
+    "generation": ("generation",),
+    "seeing": ("plain", "trace"),
+    "lens": ("lens", "plain"),
+    "sweep": ("sweep", "heads"),
+}
 
 
 def flags() -> argparse.ArgumentParser:
@@ -54,6 +60,14 @@ def measured(subject: str, how: How) -> list[Row]:
         return [not_measured(subject, "", "", None, broken(error))]
 
 
+def advice(subject: str, rows: Sequence[Row]) -> str:
+    """Where to look, when a target does not hold."""
+    names = PROFILES.get(subject, ())
+    if not names or all(row.holds is not False for row in rows):
+        return "\n"
+    return f"  where the time goes: {', '.join(f'--profile {name}' for name in names)}\n\n"
+
+
 def report(rows: Sequence[Row], how: How, begun: dict[str, Any]) -> dict[str, Any]:
     """What the JSON file holds."""
     asked = {"rounds": how.rounds, "steps": how.steps, "load_at_the_end": conditions()["load"]}
@@ -72,10 +86,12 @@ def main() -> int:
     begun, rows = conditions(), []
     for subject in subjects(given.only, given.growth):
         sys.stderr.write(f"{subject} ...\n")
-        rows += measured(subject, how)
+        found = measured(subject, how)
+        sys.stdout.write(table(found) + "\n" + advice(subject, found))
+        sys.stdout.flush()
+        rows += found
         if given.json:  # after each subject: what is measured stays measured
             given.json.write_text(json.dumps(report(rows, how, begun), indent=1, ensure_ascii=False) + "\n", "utf-8")
-    sys.stdout.write(table(rows) + "\n")
     return 1 if any(row.holds is False for row in rows) else 0
 
 
