@@ -214,10 +214,10 @@ def main() -> int:
 
 
 @contextmanager
-def served(port: int) -> Iterator[tuple[int, str]]:
+def served(port: int, *flags: str) -> Iterator[tuple[int, str]]:
     """`python app.py`, as long as it is wanted."""
     url = f"http://127.0.0.1:{port}"
-    process = subprocess.Popen([sys.executable, "app.py", "--port", str(port)], cwd=ROOT)
+    process = subprocess.Popen([sys.executable, "app.py", "--port", str(port), *flags], cwd=ROOT)
     try:
         while True:
             with suppress(httpx.TransportError):

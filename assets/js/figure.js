@@ -11,11 +11,20 @@ playground.figure = (element, props, watch, redraw) => {
   // Plotly decodes typed arrays in traces by itself; those in `meta` are ours to decode, as rows.
   function rows(values) {
     if (Array.isArray(values)) return values;
-    const bytes = Uint8Array.from(atob(values.bdata), (character) => character.charCodeAt(0));
-    const flat = new TYPES[values.dtype](bytes.buffer);
+    const flat = new TYPES[values.dtype](playground.heat.bytes(values.bdata).buffer);
     if (!values.shape) return flat;
     const width = +values.shape.split(',').at(-1);
     return Array.from({ length: flat.length / width }, (_, i) => flat.subarray(i * width, (i + 1) * width));
+  }
+
+  // What is blank above the diagonal came without those cells.
+  function square({ triangle, shape }) {
+    const cells = rows({ dtype: 'f4', bdata: triangle });
+    const side = +shape.split(',')[0];
+    const whole = new Float32Array(side * side).fill(NaN);
+    for (let row = 0, from = 0; row < side; row += 1, from += row) whole.set(cells.subarray(from, from + row + 1), row * side);
+    const bytes = Array.from(new Uint8Array(whole.buffer), (byte) => String.fromCharCode(byte));
+    return { dtype: 'f4', shape, bdata: btoa(bytes.join('')) };
   }
 
   const index = () => state.at - (state.view?.start ?? 0);
@@ -44,6 +53,10 @@ playground.figure = (element, props, watch, redraw) => {
     if (!follow?.redraw || follow.position === index() || asked === index()) return;
     waiting = setTimeout(() => { if (root.offsetParent) { asked = index(); wait(true); redraw({ at: state.at }); } }, 120);
   }
+  // What still grows is asked for again as soon as it has come, while it is in sight.
+  function askForMore() {
+    if (follow?.more && root.offsetParent) redraw({ at: state.at });
+  }
   // What is shown meanwhile is of another position, and looks so.
   function wait(long) {
     awaited = long;
@@ -61,6 +74,7 @@ playground.figure = (element, props, watch, redraw) => {
     ({ figure, notes } = JSON.parse(props.value));
     const dark = document.body.classList.contains('dark') && figure.layout.meta?.dark;
     if (dark) ({ figure, notes } = JSON.parse(props.value.replace(/#[0-9a-f]{6}/g, (colour) => dark[colour] ?? colour)));
+    for (const trace of figure.data) if (trace.z?.triangle) trace.z = square(trace.z);
     follow = figure.layout.meta?.follow ?? null;
     height = null;
     for (const item of follow?.pick ?? []) item.values = rows(item.values);
@@ -210,6 +224,7 @@ playground.figure = (element, props, watch, redraw) => {
     wait(false);
     read();
     draw();
+    askForMore();
   }
   on('at', () => { if (!figure) return; if (follow?.pick?.length) draw(); else { followPosition(); place(); askForPosition(); } });
   on('hover', place);

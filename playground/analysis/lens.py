@@ -3,24 +3,28 @@
 Source: nostalgebraist 2020, "interpreting GPT: the logit lens".
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from playground.gpt.ablation import Ablation
-from playground.gpt.model import GPTModel
+from playground.gpt.model import GPTModel, scores
 from playground.gpt.trace import Trace
 
-from . import stream, top_tokens
+from . import rank, stream, top_tokens
 
-ROWS = 64  # positions measured at once: what is held beside one place's logits stays small
+TOGETHER = 512  # tokens multiplied by the vocabulary at once: fewer would take longer, more would keep others waiting
+ROWS = 16  # positions measured at once: so many rows of scores stay in the processor's cache
 
 
 @dataclass(frozen=True, slots=True)
 class Lens:
-    """The answer at each place of the stream, for every token. Shapes: (2L + 1, T) each, but `chosen` (T,)."""
+    """The answer at places of the stream, for every token; at 2L + 1 of them, N of a lens that still grows.
+
+    Shapes: (N, T) each, but `chosen` (T,)
+    """
 
     places: tuple[str, ...]
     chosen: Tensor  # the token that really comes next in the text; after the last, the likeliest
@@ -37,8 +41,7 @@ def place_logits(gpt: GPTModel, x: Tensor, ablation: Ablation) -> Tensor:
     Shapes: x (T, C) -> (T, V)
     """
     normed, _ = gpt.final_norm(x[None], ablation, traced=False)
-    logits: Tensor = (normed @ gpt.token_embedding.weight.T)[0]
-    return logits
+    return scores(normed[0], gpt.token_embedding.weight)
 
 
 def next_tokens(ids: Sequence[int], trace: Trace) -> Tensor:
@@ -47,28 +50,77 @@ def next_tokens(ids: Sequence[int], trace: Trace) -> Tensor:
 
 
 def logit_lens(gpt: GPTModel, ids: Sequence[int], ablation: Ablation, trace: Trace) -> Lens:
-    """Measure one place after the other, so that (2L + 1, T, V) never exists. The last is the model's own answer."""
-    chosen = next_tokens(ids, trace).to(trace.logits.device)
-    places, measured = [], []
+    """Every place, in the order computed. The last is the model's own answer."""
+    return joined([*place_lenses(gpt, ids, ablation, trace)], trace)
+
+
+def place_lenses(gpt: GPTModel, ids: Sequence[int], ablation: Ablation, trace: Trace, known: int = 0) -> Iterator[Lens]:
+    """A few places after the other, each when asked for, so that (2L + 1, T, V) never exists; not those `known`.
+
+    The model's own answer comes first, which is in the trace; then where blocks begin and end; then the places between
+    attention and feed-forward: who waits sees the coarse picture early.
+    """
     with torch.inference_mode():
-        for name, x in stream(trace):
-            logits = place_logits(gpt, x, ablation)
-            pieces = zip(logits.split(ROWS), trace.logits.split(ROWS), chosen.split(ROWS), strict=True)
-            columns = zip(*(_measure(*piece) for piece in pieces), strict=True)
-            places.append(name)
-            measured.append([torch.cat(column) for column in columns])
-    top, probability, entropy, kl, rank = (torch.stack(rows) for rows in zip(*measured, strict=True))
-    return Lens(tuple(places), chosen, top, probability, entropy, kl, rank)
+        chosen = next_tokens(ids, trace).to(trace.logits.device)
+        log_p = trace.logits.log_softmax(-1)
+        final = log_p, log_p.exp()
+    (last, _), *others = coarse_first(trace)
+    if known == 0:
+        with torch.inference_mode():
+            yield Lens((last,), chosen, *_rows(trace.logits, final, chosen))
+    few = max(1, TOGETHER // len(chosen))
+    for i in range(max(0, known - 1), len(others), few):
+        names, streams = zip(*others[i : i + few], strict=True)
+        with torch.inference_mode():
+            measured = _rows(place_logits(gpt, torch.cat(streams), ablation), final, chosen)
+        yield Lens(names, chosen, *measured)
 
 
-def _measure(logits: Tensor, final: Tensor, chosen: Tensor) -> tuple[Tensor, ...]:
-    """Top, probability, entropy, KL, rank. Shapes: logits and final (T, V), chosen (T,) -> (T,) each"""
+def coarse_first(trace: Trace) -> list[tuple[str, Tensor]]:
+    """The places of the stream: what leaves the last block, what enters each block, then what leaves each attention."""
+    places = [*stream(trace)]
+    return [places[-1], *places[:-1:2], *places[1::2]]
+
+
+def joined(lenses: Sequence[Lens], trace: Trace) -> Lens:
+    """Several places of one text as one lens, in the order computed."""
+    found = [name for each in lenses for name in each.places]
+    order = [found.index(name) for name, _ in stream(trace) if name in found]
+    columns = zip(*((each.top, each.probability, each.entropy, each.kl, each.rank) for each in lenses), strict=True)
+    return Lens(tuple(found[i] for i in order), lenses[0].chosen, *(torch.cat(rows)[order] for rows in columns))
+
+
+def position_lens(gpt: GPTModel, ids: Sequence[int], ablation: Ablation, trace: Trace, position: int) -> Lens:
+    """The column of one position, at all places at once. Shapes: as if the text had this one token, T = 1"""
+    chosen = next_tokens(ids, trace).to(trace.logits.device)[position : position + 1]
+    places = dict(stream(trace))
+    with torch.inference_mode():
+        x = torch.stack([x[position] for x in places.values()])  # (2L + 1, C)
+        logits, log_p = place_logits(gpt, x, ablation), trace.logits[position].log_softmax(-1)
+        measured = _measure(logits, log_p, log_p.exp(), chosen.expand(len(x)))
+    return Lens(tuple(places), chosen, *(each[:, None] for each in measured))
+
+
+def _rows(logits: Tensor, final: tuple[Tensor, Tensor], chosen: Tensor) -> list[Tensor]:
+    """The rows of N places, measured in pieces; `final` are log p and p of the model's own answers.
+
+    Shapes: logits (N · T, V), final (T, V) each, chosen (T,) -> (N, T) each
+    """
+    log_p, p = final
+    pieces = [
+        _measure(*piece)
+        for place in logits.split(len(chosen))
+        for piece in zip(place.split(ROWS), log_p.split(ROWS), p.split(ROWS), chosen.split(ROWS), strict=True)
+    ]
+    return [torch.cat(column).view(-1, len(chosen)) for column in zip(*pieces, strict=True)]
+
+
+def _measure(logits: Tensor, log_p: Tensor, p: Tensor, chosen: Tensor) -> tuple[Tensor, ...]:
+    """Top, probability, entropy, KL, rank. Shapes: logits, log_p and p (T, V), chosen (T,) -> (T,) each"""
     top = logits.argmax(-1)  # the lowest id of equals
-    log_q, log_p = logits.log_softmax(-1), final.log_softmax(-1)
+    log_q = logits.log_softmax(-1)
     q = log_q.exp()
-    entropy = -(q * log_q).sum(-1)
-    kl = (log_p.exp() * (log_p - log_q)).sum(-1).clamp(min=0)
-    own = logits.gather(-1, chosen[:, None])
-    lower = torch.arange(logits.size(-1), device=logits.device) < chosen[:, None]
-    rank = 1 + (logits > own).sum(-1) + ((logits == own) & lower).sum(-1)
-    return top, q.gather(-1, top[:, None])[:, 0], entropy, kl, rank
+    entropy = -torch.linalg.vecdot(q, log_q)
+    kl = (p * (log_p - log_q)).sum(-1).clamp(min=0)
+    ranks = [rank(row, token) for row, token in zip(logits, chosen.tolist(), strict=True)]
+    return top, q.gather(-1, top[:, None])[:, 0], entropy, kl, torch.tensor(ranks, device=logits.device)

@@ -1,17 +1,19 @@
 """Switch every sublayer and every head off alone, and measure how much the answer at one position changes."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from playground.gpt.ablation import Ablation
+from playground.gpt.ablation import NOTHING_OFF, Ablation
 from playground.gpt.config import GPTConfig
-from playground.gpt.model import GPTModel
-from playground.gpt.trace import Trace
+from playground.gpt.model import GPTModel, TransformerBlock, scores, switched_off
+from playground.gpt.trace import BlockTrace, Trace
 
 from . import kl_divergence
+
+TOGETHER = 1536  # tokens read at once: more would be no faster, and others would wait longer between two pieces
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,29 +37,76 @@ def parts(config: GPTConfig, mean: bool = False) -> list[list[Ablation]]:
     ]
 
 
-def sweep(model: GPTModel, trace: Trace, position: int, token: int, mean: bool = False) -> Iterator[Effect]:
-    """Measure the parts one after the other, row by row: L · (2 + H) of them, each when it is asked for.
+def sweep(model: GPTModel, trace: Trace, position: int, token: int, mean: bool = False) -> Iterator[list[Effect]]:
+    """Measure the parts row by row, L · (2 + H) of them: piece by piece, each when it is asked for.
 
-    Nothing before the part that is off changes and no later token matters: each pass starts from what `trace` (of one
-    text, nothing off) holds as entering that layer, and reads up to `position` only.
+    A piece is what one block takes; those that finish nothing are empty. `trace` is of one text with nothing off.
     """
     before = trace.logits[position]
-    for layer, row in enumerate(parts(model.config, mean)):
-        entering = trace.blocks[layer].before[None, : position + 1]
-        for ablation in row:
-            with torch.inference_mode():
-                after = resume(model, entering, layer, ablation)
-                change = float(after[token] - before[token])
-            yield Effect(ablation.words()[0], float(kl_divergence(before, after)), change)
+    for found in answers(model, trace, position, [part for row in parts(model.config, mean) for part in row]):
+        with torch.inference_mode():
+            effects = [effect(part, before, after, token) for part, after in found]
+        yield effects
 
 
-def resume(model: GPTModel, x: Tensor, layer: int, ablation: Ablation) -> Tensor:
-    """The rest of a pass, from what enters `layer` on: the logits after the last token.
+def effect(part: Ablation, before: Tensor, after: Tensor, token: int) -> Effect:
+    """Shapes: before and after (V,)"""
+    return Effect(part.words()[0], float(kl_divergence(before, after)), float(after[token] - before[token]))
 
-    Shapes: x (1, T, C) -> (V,)
+
+def answers(
+    model: GPTModel, trace: Trace, position: int, off: Sequence[Ablation]
+) -> Iterator[list[tuple[Ablation, Tensor]]]:
+    """The logits (V,) at `position` with each single part off, in the order of `off`, which goes by layers.
+
+    Nothing before the part that is off changes and no later token matters. So each starts from what `trace` holds of
+    its own layer, up to `position`, and joins the others there: one batch goes through the layers, and grows.
     """
-    for block in model.blocks[layer:]:
-        x, _ = block(x, ablation, None, traced=False)
-    normed, _ = model.final_norm(x[:, -1], ablation, traced=False)
-    logits: Tensor = (normed @ model.token_embedding.weight.T)[0]
-    return logits
+    texts = max(1, TOGETHER // (position + 1))
+    for first in range(0, len(off), texts):
+        yield from _wave(model, trace, position + 1, off[first : first + texts])
+
+
+def _wave(
+    model: GPTModel, trace: Trace, tokens: int, off: Sequence[Ablation]
+) -> Iterator[list[tuple[Ablation, Tensor]]]:
+    """A few parts in one batch; a piece for each layer, and the answers at the end."""
+    x = trace.blocks[0].before.new_empty(0, tokens, model.config.emb_dim)  # (N, T, C), N parts so far
+    for layer in range(layer_of(off[0]), model.config.n_layers):
+        block = model.blocks[layer]
+        assert isinstance(block, TransformerBlock)
+        with torch.inference_mode():
+            if len(x):
+                x, _ = block(x, NOTHING_OFF, None, traced=False)
+            here = [part for part in off if layer_of(part) == layer]
+            if here:
+                x = torch.cat([x, leaving(block, trace.blocks[layer], tokens, here)])
+        if layer < model.config.n_layers - 1:
+            yield []
+    with torch.inference_mode():
+        normed, _ = model.final_norm(x[:, -1], NOTHING_OFF, traced=False)
+        logits = scores(normed, model.token_embedding.weight)  # (N, V)
+    yield list(zip(off, logits, strict=True))
+
+
+def layer_of(part: Ablation) -> int:
+    """The layer of the single part that is off."""
+    (layer,) = {*part.attention, *part.feed_forward, *(layer for layer, _ in part.heads)}
+    return layer
+
+
+def leaving(block: TransformerBlock, record: BlockTrace, tokens: int, off: Sequence[Ablation]) -> Tensor:
+    """What leaves a block with each of its parts off alone, computed from what was there with everything on.
+
+    Shapes: record without B -> (N, T, C), of N parts and the first T = `tokens`
+    """
+    mixed = record.attention.mixed[None, :, :tokens]
+    attended = [block.attention.hand_on(mixed, part)[1] for part in off]
+    middle = torch.cat([record.before[None, :tokens] + out for out in attended])
+    normed, _ = block.norm_2(middle, NOTHING_OFF, traced=False)
+    thought, _ = block.feed_forward(normed, NOTHING_OFF, traced=False)
+    for i, part in enumerate(off):
+        if part.feed_forward:
+            thought[i] = switched_off(thought[i], part)
+    after: Tensor = middle + thought
+    return after

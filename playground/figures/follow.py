@@ -9,6 +9,7 @@ A figure is sent as the text of `as_json(figure)`. Every figure of this package 
                 "pick": [PICK, ...],       what to exchange when another position is selected (may be empty)
                 "written": {"trace": 0, "width": 40},   texts in the cells of data[0], which need so many pixels
                 "redraw": false,          true when the picks would weigh too much: another position must be asked for
+                "more": true,             it is not complete yet (left out when it is)
                 "switch": SWITCH},         what a click on a cell switches off or on again (left out when nothing)
      "dark": {"#0072b2": "#56b4e9", ...}}  colour on a light page -> colour on a dark page
 
@@ -25,6 +26,9 @@ data[trace], the second inside layout. VALUES has P entries, one for each positi
   the n numbers from p * n on; without "shape" it is P numbers and VALUES[p] is one. dtype is f4, f8, i1, u1, i2, u2, i4
   or u4. A NaN is a gap: nothing is drawn there, never a 0. Plotly decodes such arrays in data, but not inside `meta`.
 
+A square whose cells above the diagonal are all blank arrives without them, as {"dtype": "f4", "triangle": base64,
+"shape": "T, T"}; the page makes a typed array of it.
+
 SWITCH says which words of Ablation.words stand in a cell: one text with blanks for its whole numbers,
 "edge.2.1.{y}.{x}", or a list of rows of words, switch[y][x].
 
@@ -37,6 +41,7 @@ What the page does:
   The figures never set `layout.shapes`: it belongs to the page, which may overwrite it.
 * redraw: the figure then holds `position` alone. For another one the page sends its component's event `redraw`, a
   moment after the last step, and is sent the figure drawn there; meanwhile it shows what it has.
+* more: as soon as it has come, and as long as it is in sight, the page sends `redraw`, and is sent a fuller one.
 * hover: at plotly_hover, for each axis a of `hover`, token = Math.round(event.points[0][a]). The first axis names the
   token that looks or is measured, a second one the token looked at. Without `hover` the points are no tokens.
 * click: select the token as at hover, then toggle the word of the clicked cell, as if its switch had been pressed.
@@ -50,6 +55,7 @@ What the page does:
   keep every k-th of both. Hover still names every token, because the axis' `labelalias` holds them all.
 """
 
+import base64
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -100,7 +106,23 @@ def as_json(figure: go.Figure) -> str:
     Like figure.to_json(), which however writes each `/` of base64 as six characters, to be safe inside a <script>:
     an eighth more for an attention map.
     """
-    return json.dumps(figure.to_dict(), cls=PlotlyJSONEncoder, ensure_ascii=False, separators=(",", ":"))
+    sent = figure.to_dict()
+    for trace, written in zip(figure.data, sent["data"], strict=True):
+        if trace.type == "heatmap" and is_triangle(trace.z):
+            written["z"] = triangle(trace.z)
+    return json.dumps(sent, cls=PlotlyJSONEncoder, ensure_ascii=False, separators=(",", ":"))
+
+
+def is_triangle(z: Any) -> bool:
+    """Whether it is a square of 32-bit numbers that is blank above the diagonal, as causal attention is."""
+    square = isinstance(z, np.ndarray) and z.dtype == np.float32 and z.ndim == 2 and z.shape[0] == z.shape[1] > 1
+    return square and bool(np.isnan(z[np.triu_indices(len(z), 1)]).all())
+
+
+def triangle(z: NDArray[np.float32]) -> dict[str, str]:
+    """Half of the bytes: the cells on and below the diagonal, row after row."""
+    cells = base64.b64encode(z[np.tril_indices(len(z))].astype("<f4").tobytes()).decode()
+    return {"dtype": "f4", "triangle": cells, "shape": f"{len(z)}, {len(z)}"}
 
 
 def follow(
@@ -113,10 +135,13 @@ def follow(
     picks: Sequence[Mapping[str, Any]] = (),
     written: Mapping[str, int] | None = None,
     switch: str | Sequence[Sequence[str]] | None = None,
+    alone: bool = False,
+    more: bool = False,
 ) -> go.Figure:
     """Write into the figure what the page needs to show another position, and return it.
 
-    Picks of more than MOST_PICKED bytes are left out, and the page asks for a redraw at each position.
+    Picks of more than MOST_PICKED bytes are left out, and the page asks for a redraw at each position; as it does where
+    the figure knows this position `alone`.
 
     Raises: ValueError when a pick does not have one entry for each token.
     """
@@ -130,10 +155,12 @@ def follow(
         "axes": list(axes),
         "hover": list(hover),
         "pick": [] if heavy else list(picks),
-        "redraw": heavy,
+        "redraw": heavy or alone,
     }
     if written:
         told["written"] = dict(written)
+    if more:
+        told["more"] = True
     if switch is not None:
         told["switch"] = switch
     figure.layout.meta = {"follow": told, "dark": DARK}

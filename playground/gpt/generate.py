@@ -69,7 +69,7 @@ def _steps(
             cache = None
         unread = ids[-limit:] if cache is None else ids[cache.length :]
         with torch.inference_mode():
-            logits = model(torch.tensor([unread]), ablation, cache)[0, -1]  # (V,)
+            logits = model.next_logits(torch.tensor([unread]), ablation, cache)[0]  # (V,)
             if not logits.isfinite().all():
                 raise NotFinite()
             staged = stages(logits, sampling)

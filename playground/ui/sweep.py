@@ -58,11 +58,11 @@ def measure(wiring: Wiring, session: Session, at: Any, kept: Sequence[Swept] = (
     effects: list[Effect] = []
     session.work = mine = object()
     told = 0.0
-    for effect in wiring.runs.in_turn(sweep(run.model.gpt, run.trace, position, token, mean)):
+    for found in wiring.runs.in_turn(sweep(run.model.gpt, run.trace, position, token, mean)):
         if session.work is not mine:
             yield [{**sweeping, "done": 0, "running": False}, gr.skip()]
             return
-        effects.append(effect)
+        effects += found
         if time.monotonic() - told > OFTEN:
             told = time.monotonic()
             yield [{**sweeping, "done": len(effects), "running": True}, gr.skip()]

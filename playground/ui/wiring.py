@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 from uuid import uuid4
@@ -32,6 +32,7 @@ class Look:
     lang: str
     at: int | None = None  # the selected position, counted in the whole text, where a picture asked for one
     other: "Look | None" = None  # the run that this one is compared with
+    whole: bool = False  # what would else be shown as it grows is wanted complete
 
     @property
     def position(self) -> int:
@@ -131,7 +132,7 @@ class Wiring:
 
     def everything(self, session: Session, lang: str, *values: Any) -> list[tuple[str, str, Any]]:
         """Every picture of every tab, as (tab, elem_id, what it shows)."""
-        look = self.read(session.request, lang, None)
+        look = replace(self.read(session.request, lang, None), whole=True)
         return [
             (shown.tab, shown.component.elem_id, shown.draw(look, *own))
             for shown, own in with_values(self._shown, values)

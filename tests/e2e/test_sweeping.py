@@ -14,17 +14,17 @@ def test_a_sweep_can_be_cancelled_before_it_has_shown_anything(home, monkeypatch
     gate = Event()
 
     def held(*asked):
-        for done, effect in enumerate(sweep(*asked)):
+        for done, effects in enumerate(sweep(*asked)):
             if done == 3:
                 gate.wait(20)
-            yield effect
+            yield effects
 
     monkeypatch.setattr(tab, "sweep", held)
     home.show_tab("residual")
     expect(home.find("#sweep-map .note")).to_have_text(home.say("sweep.invite_zero"))
     home.find("#sweep .start").click()
-    expect(home.find("#sweep .note")).to_have_text(home.say("sweep.progress", done=1, total=48))
-    expect(home.find("#sweep progress")).to_have_attribute("value", "1")
+    expect(home.find("#sweep .note")).to_have_text(home.say("sweep.progress", done=0, total=48))
+    expect(home.find("#sweep progress")).to_have_attribute("value", "0")
     expect(home.find("#sweep .start")).to_be_disabled()
     home.find("#sweep .stop").click()
     gate.set()
@@ -40,7 +40,8 @@ def test_a_finished_sweep_holds_every_effect_and_its_cells_are_switches(home):
     home.find("#sweep .start").click()
     expect(home.find("#sweep .note")).to_have_text(home.say("sweep.finished", total=48))
     home.wait_title("sweep-map", home.say("sweep.title_zero", token=run.labels[9], value=home.say("sweep.kl")))
-    effects = {effect.word: effect for effect in sweep(run.model.gpt, run.trace, 9, run.ids[10])}
+    pieces = sweep(run.model.gpt, run.trace, 9, run.ids[10])
+    effects = {effect.word: effect for piece in pieces for effect in piece}
     columns = ["attention.{}", "feed_forward.{}", *(f"head.{{}}.{head}" for head in range(6))]
     words = [[column.format(layer) for column in columns] for layer in range(6)]
     shown = numbers(home.figure("sweep-map")["data"][0]["customdata"])

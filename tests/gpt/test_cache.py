@@ -22,6 +22,14 @@ def test_any_cut_gives_the_same_logits(small, ablation, pieces):
     assert_close(torch.cat(parts, 1), small(IDS, ablation), rtol=0, atol=1e-12)
 
 
+@pytest.mark.parametrize("ablation", fixture.CACHED, ids=fixture.shown)
+def test_the_next_logits_are_the_last_of_all(small, ablation):
+    cache = KVCache(small.config, 7, batch=2, dtype=torch.float64)
+    small.next_logits(IDS[:, :4], ablation, cache)
+    assert_close(small.next_logits(IDS[:, 4:], ablation, cache), small(IDS, ablation)[:, -1], rtol=0, atol=1e-12)
+    assert_close(small.next_logits(IDS, ablation), small(IDS, ablation)[:, -1], rtol=0, atol=1e-12)
+
+
 def test_O_COR_10_writing_with_a_cache_is_writing_without(fix_a):
     cache, ids = KVCache(fix_a.config, 16), list(fixture.PROMPT)
     unread = ids

@@ -195,7 +195,8 @@ def test_the_overview_holds_every_head_of_every_layer(runs):
 
 def swept(runs, position=3, mean=False):
     run = looking(runs).run
-    effects = tuple(sweep(run.model.gpt, run.trace, position, run.ids[position + 1], mean))
+    pieces = sweep(run.model.gpt, run.trace, position, run.ids[position + 1], mean)
+    effects = tuple(effect for piece in pieces for effect in piece)
     return Swept("fix_a", mean, 0, run.ids[: position + 1], run.ids[position + 1], effects)
 
 
@@ -237,14 +238,15 @@ def test_the_sweep_shown_was_measured_by_what_off_means_now(runs, lang):
 
 
 def measuring(runs, monkeypatch, session, at):
-    monkeypatch.setattr("playground.ui.sweep.OFTEN", -1)  # tell of every part
+    monkeypatch.setattr("playground.ui.sweep.OFTEN", -1)  # tell of every piece
+    monkeypatch.setattr("playground.analysis.sweep.TOGETHER", 12)  # three texts of four tokens
     return measure(SimpleNamespace(runs=runs), session, at)
 
 
 def test_a_sweep_tells_how_far_it_is_and_ends_with_all_parts(runs, monkeypatch):
     session = Session(looking(runs, Ablation(norms=True)).request)
     *told, (last, (found,)) = measuring(runs, monkeypatch, session, 3)
-    assert [progress["done"] for progress, _ in told] == list(range(1, 13))
+    assert [progress["done"] for progress, _ in told] == [0, 0, 3, 3, 3, 6, 6, 9, 12]
     assert all(progress["running"] for progress, _ in told)
     assert last == {"done": 12, "total": 12, "mean": False, "running": False}
     assert found == swept(runs)  # with nothing off, whatever is off on the page
