@@ -87,18 +87,24 @@ def test_a_lesson_is_restored_from_its_address_and_answers_in_both_languages(vis
     expect(visitor.find("#player")).to_be_visible()
 
 
+SLIDE = "(range, value) => { range.value = value; range.dispatchEvent(new Event('input')); }"
+
+
 def trained_until_stopped(visitor):
     """A training shows its progress and what it found so far, and stops when told to."""
     visitor.find('#lessons .contents a[data-part="activation"]').click()
     visitor.find('#lessons .steps a[data-part="dead_units"]').click()
     start, stop, said = (visitor.find(f"#lessons .sweep {part}") for part in (".start", ".stop", ".note"))
     expect(said).to_have_text(visitor.say("lessons.invite"))
+    visitor.find("#lessons .number input").evaluate(
+        SLIDE, 1_000
+    )  # long enough to be stopped, however quick the machine
     start.click()
     expect(visitor.find("#lessons progress")).to_be_visible()
     shown(visitor, "dead_units")
-    expect(said).to_have_text(re.compile(r"\d of 300$"))
+    expect(said).to_have_text(re.compile(r"\d of 1000$"))
     stop.click()
-    expect(said).to_have_text(re.compile(r"^Stopped at step \d+ of 300\.$"))
+    expect(said).to_have_text(re.compile(r"^Stopped at step \d+ of 1000\.$"))
     expect(start).to_be_enabled()
     guess_all(visitor)
 
@@ -106,15 +112,14 @@ def trained_until_stopped(visitor):
 def test_the_whole_page_looks_through_a_model_trained_before_ones_eyes(visit):
     """Lesson 4: train, go back in time, see the attention of then, and take the model home."""
     visitor = visit("en", {"tab": "lessons", "lesson": "gibberish"})
-    slide = "(range, value) => { range.value = value; range.dispatchEvent(new Event('input')); }"
     visitor.find("#lessons .pill").filter(has_text="small").click()
-    visitor.find("#lessons .number input").evaluate(slide, 20)
+    visitor.find("#lessons .number input").evaluate(SLIDE, 20)
     visitor.find("#lessons .sweep .start").click()
     expect(visitor.find("#lessons .sweep .note")).to_have_text(visitor.say("lessons.finished", total=20))
     checkpoint, written = visitor.find("#lessons .stages input"), visitor.find("#lessons .written")
     assert written.inner_text().startswith("Once upon")
     for place, step in ((checkpoint.get_attribute("max"), 20), (0, 0)):  # from the second on the page follows
-        checkpoint.evaluate(slide, place)
+        checkpoint.evaluate(SLIDE, place)
         if step:
             visitor.find("#lessons .through").click()
         expect(visitor.find("#lessons .stages .note")).to_have_text(visitor.say("lessons.looking", step=step))
