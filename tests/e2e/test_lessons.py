@@ -96,9 +96,7 @@ def trained_until_stopped(visitor):
     visitor.find('#lessons .steps a[data-part="dead_units"]').click()
     start, stop, said = (visitor.find(f"#lessons .sweep {part}") for part in (".start", ".stop", ".note"))
     expect(said).to_have_text(visitor.say("lessons.invite"))
-    visitor.find("#lessons .number input").evaluate(
-        SLIDE, 1_000
-    )  # long enough to be stopped, however quick the machine
+    visitor.find("#lessons .number input").evaluate(SLIDE, 1_000)  # enough to be stopped in time
     start.click()
     expect(visitor.find("#lessons progress")).to_be_visible()
     shown(visitor, "dead_units")
