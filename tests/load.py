@@ -115,15 +115,15 @@ async def one_round(visitor: Scripted, expected: Right, luck: random.Random, tol
     view = visitor.shown("player")
     known, labels = view["start"] + len(view["labels"]), view["labels"]
     for step, (label, probability) in enumerate(zip(expected.labels, expected.probabilities, strict=True)):
+        one_more = {"text": view["text"], "from": known + step, "count": 1}
         await asyncio.sleep(luck.uniform(*PAUSE))
         if luck.random() < LEAVES / STEPS:
-            begun = asyncio.create_task(visitor.fire("player", "need", {"text": view["text"], "from": known + step}))
+            begun = asyncio.create_task(visitor.fire("player", "need_attention", one_more))
             await asyncio.sleep(0.05)
             begun.cancel()
             return False
         with told.timed("step"):
-            await visitor.fire("player", "need", {"text": view["text"], "from": known + step})
-            await visitor.fire("player", "see_attention")
+            await visitor.fire("player", "need_attention", one_more)
         grown = visitor.shown("player")
         told.expect(grown["labels"], [label], f"token {step} after {expected.prompt!r}")
         told.expect(grown["steps"][0]["chosen"][2], probability, f"its probability after {expected.prompt!r}")

@@ -1,6 +1,6 @@
 // The token strip and its player. It holds every position computed so far, so that moving among them asks nobody;
 // only the frontier, where the text ends, asks the server for one more token.
-playground.player = (element, props, watch, need, branch, ...sees) => {
+playground.player = (element, props, watch, branch, ...asks) => {
   const { el, fill, state, on, typing } = playground;
   const strip = element.querySelector('.strip');
   const bar = element.querySelector('.transport');
@@ -50,30 +50,39 @@ playground.player = (element, props, watch, need, branch, ...sees) => {
 
   // One position on: to a known one at once, else by asking for it.
   function advance() {
-    if (state.at < last()) { playground.select(state.at + 1); return true; }
-    if (view.stop || busy) return busy;
+    if (state.at < last()) playground.select(state.at + 1);
+    else if (!view.stop) more(1);
+  }
+
+  function more(count) {
+    if (busy) return;
     busy = true;
     element.dataset.busy = '1';
     playground.say('asked');
-    ask();
-    return true;
+    ask(count);
   }
 
   // Should the answer be lost on its way, it is asked for again; who answers knows what was written already.
   const PATIENCE = 10_000; // milliseconds
-  function ask() {
+  function ask(count) {
     clearTimeout(asking);
     if (!busy) return;
-    need({ text: view.text, from: view.start + view.labels.length });
-    asking = setTimeout(ask, PATIENCE);
+    of_tab(0)({ text: view.text, from: view.start + view.labels.length, count });
+    asking = setTimeout(() => ask(count), PATIENCE);
   }
 
+  // Playing goes from position to position. Fast, it asks for several tokens at once and before it needs them: writing
+  // them takes a moment, but each answer its time on the way.
   function tick() {
     clearTimeout(timer);
     if (!playing) return;
-    if (goal && made() >= goal && state.at >= last()) return halt();
-    if (!busy && !advance()) return halt();
-    if (!busy) timer = setTimeout(tick, 600 / speed);
+    const ahead = last() - state.at, left = goal ? goal - made() : Infinity;
+    const count = Math.min(Math.max(1, speed / 2), left);
+    if (left > 0 && !view.stop && ahead <= count / 2) more(count);
+    if (ahead > 0) playground.select(state.at + 1);
+    else if (!busy) return halt();
+    else return; // the answer goes on
+    timer = setTimeout(tick, 600 / speed);
   }
 
   // A new text replaces all; more of the same text is added at the end, where the last position now knows its choice.
@@ -96,8 +105,8 @@ playground.player = (element, props, watch, need, branch, ...sees) => {
     const alone = more && !news.groups.some(([first]) => first < news.from);
     draw(alone ? news.labels.length : null);
     playground.show(view);
-    playground.select(more ? (waited ? last() : before) : news.at ?? before);
-    if (playing) timer = setTimeout(tick, more ? Math.max(0, 600 / speed - 60) : 0);
+    playground.select(more ? before + (waited ? 1 : 0) : news.at ?? before);
+    if (playing && (waited || !more)) timer = setTimeout(tick, more ? Math.max(0, 600 / speed - 60) : 0);
     label();
   }
 
@@ -233,9 +242,10 @@ playground.player = (element, props, watch, need, branch, ...sees) => {
   // The open tab is drawn anew when something that it shows is new.
   const tabs = strip.dataset.tabs?.split(' ') ?? []; // the page that is taken home has all in sight
   state.look.tab = tabs.includes(playground.arrived.get('tab')) ? playground.arrived.get('tab') : tabs[0];
-  const see = () => sees[tabs.indexOf(state.look.tab)]?.({});
+  const of_tab = (which) => asks[2 * tabs.indexOf(state.look.tab) + which] ?? (() => {}); // need, see
+  const see = () => of_tab(1)({});
   on('see', see);
   on('language', see);
-  watch('value', () => { take(); see(); });
+  watch('value', () => { take(); if (playground.read(props)?.drawn !== state.look.tab) see(); });
   take();
 };

@@ -17,6 +17,7 @@ from . import checks, view
 from .session import Choice, Session
 
 ASKED_CHARACTERS = 200
+TOGETHER = 16  # most tokens written for one question of the player
 
 
 class Answers:
@@ -70,8 +71,8 @@ class Answers:
             session.put(request, choice)
         return shown
 
-    def need(self, session: Session, text: Any, known: Any, *how: Any) -> Any:
-        """One token more, provided that the player shows what this session's request says.
+    def need(self, session: Session, text: Any, known: Any, count: Any, *how: Any) -> Any:
+        """`count` tokens more, provided that the player shows what this session's request says. Raises: InputError
 
         A player that knows fewer tokens than were written asks again, because an answer was lost: it gets the rest.
         """
@@ -85,9 +86,12 @@ class Answers:
         if known != len(run.ids) or view.stop(run, self.limits):
             return gr.skip()
         choice = self.choice(old.model, *how)
-        made = (*old.made, next_token(run, choice.sampling, choice.seed))
+        if checks.whole("new tokens", count, 1, TOGETHER) == 1:  # the run knows it: no further pass
+            written = replace(old, made=(*old.made, next_token(run, choice.sampling, choice.seed)))
+        else:
+            written = self.write(old, choice, count)
         alike = old.ablation.changes_nothing and choice == session.choice
-        new = replace(old, made=made, fixed=old.fixed if alike else len(made))
+        new = replace(written, fixed=old.fixed if alike else len(written.made))
         query = view.query(new, choice)
         grown = view.grown(new, *self.look(new), choice.sampling, query, self.limits, known=len(run.ids))
         return grown if session.move(old, new, choice) else gr.skip()

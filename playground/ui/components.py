@@ -89,15 +89,15 @@ def alert() -> Any:
 def player(value: Any, tabs: Sequence[str]) -> Any:
     """The token strip with its transport.
 
-    Events `need`: one more token is wanted, `branch`: these words instead of a token, `see_<tab>`: this tab is open and
-    something it shows is new.
+    Events `branch`: these words instead of a token; of the open tab `need_<tab>`: more tokens are wanted, drawn in this
+    tab at once, and `see_<tab>`: something that it shows is new.
     """
     template = (
         '<div class="transport" role="toolbar"></div>'
         f'<div class="strip" role="group" data-tabs="{" ".join(tabs)}"></div>'
         '<div class="notices" role="status"></div>'
     )
-    events = ("need", "branch", *(f"see_{tab}" for tab in tabs))
+    events = ("branch", *(f"{event}_{tab}" for tab in tabs for event in ("need", "see")))
     return component("player", events, template, value=value, elem_id="player")
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import gradio as gr
 
+from playground.errors import PlaygroundError
 from playground.limits import Limits
 from playground.models import TRAINED, Model, Models
 from playground.runs import Request, Run, Runs
@@ -157,9 +158,6 @@ def wire_run(wiring: Wiring, answers: Answers, controls: Controls) -> None:
     """A new run, one token more, another token instead, other switches, a guess."""
     session, how, on = wiring.session, controls.how, wiring.on
 
-    def need(event: gr.EventData, session: Session, *how: Any) -> Any:
-        return answers.need(session, said(event, "text"), said(event, "from"), *how)
-
     def branch(event: gr.EventData, session: Session, *given: Any) -> Any:
         wanted = [said(event, name) for name in ("text", "place", "instead")]
         return answers.branch(session, *wanted, *given)
@@ -175,12 +173,36 @@ def wire_run(wiring: Wiring, answers: Answers, controls: Controls) -> None:
 
     begin = [controls.run.click, controls.prompt.submit]
     on(begin, answers.run, [session, controls.prompt, controls.count, *how], [controls.player])
-    on([controls.player.need], need, [session, *how], [controls.player], trigger_mode="multiple")
+    for part in TABS:
+        wire_need(wiring, answers, controls, part.TAB)
     on([controls.switches.flip], flip, [session, *how], [controls.player], trigger_mode="always_last")
     on([controls.player.branch, controls.bars.branch], branch, [session, controls.count, *how], [controls.player])
     on([controls.bars.stages], stages, [session, *how], [controls.bars], trigger_mode="always_last")
     gr.on([control.change for control in how], None, None, None, js="() => { playground.say('choosing'); return []; }")
     on([controls.bars.ask], ask, [session], [controls.bars], trigger_mode="always_last")
+
+
+def wire_need(wiring: Wiring, answers: Answers, controls: Controls, tab: str) -> None:
+    """More tokens, and the open tab drawn with them: one question instead of two."""
+    together = wiring.in_sight(tab)
+    draw = wiring.drawing(tab, together)
+    known = [wiring.session, wiring.lang, wiring.comparison.chosen]
+    values = [control for shown in together for control in shown.controls]
+
+    def need(event: gr.EventData, session: Session, lang: str, compared: Any, *given: Any) -> list[Any]:
+        how, own = given[: len(controls.how)], given[len(controls.how) :]
+        grown = answers.need(session, *(said(event, name) for name in ("text", "from", "count")), *how)
+        unseen = [gr.skip()] * len(together)
+        if "text" not in grown:  # skipped
+            return [grown, *unseen]
+        try:
+            return [{**grown, "drawn": tab}, *draw(session, lang, compared, *own)]
+        except PlaygroundError:  # the page asks for the picture alone, and hears why there is none
+            return [grown, *unseen]
+
+    need.__name__ = f"need_{tab}"  # as Gradio lists it
+    wiring.on([getattr(controls.player, need.__name__)], need, [*known, *controls.how, *values],
+              [controls.player, *(shown.component for shown in together)], trigger_mode="multiple")  # fmt: skip
 
 
 def wire_model(wiring: Wiring, answers: Answers, controls: Controls, parts: dict[str, Part]) -> None:

@@ -139,11 +139,9 @@ class Wiring:
             if shown.tab is not None
         ]
 
-    @property
-    def in_sight(self) -> dict[str, list[Shown]]:
-        """For every tab what is seen while it is open: its own pictures and those beside the tabs."""
-        tabs = dict.fromkeys(shown.tab for shown in self._shown if shown.tab is not None)
-        return {tab: [shown for shown in self._shown if shown.tab in (tab, None)] for tab in tabs}
+    def in_sight(self, tab: str) -> list[Shown]:
+        """What is seen while a tab is open: its own pictures and those beside the tabs."""
+        return [shown for shown in self._shown if shown.tab in (tab, None)]
 
     def look(self, session: Session, lang: str, compared: Any, at: int | None = None) -> Look:
         other = self.comparison.request(compared, session)
@@ -181,7 +179,8 @@ class Wiring:
         """
         chosen = self.comparison.chosen
         chosen.change(None, None, None, js="() => { playground.say('see'); return []; }")
-        for tab, together in self.in_sight.items():
+        for tab in dict.fromkeys(shown.tab for shown in self._shown if shown.tab is not None):
+            together = self.in_sight(tab)
             controls = [control for shown in together for control in shown.controls]
             own = dict.fromkeys(control for shown in together if shown.tab for control in shown.controls)
             self.on([see(tab), *(control.change for control in own)], self.drawing(tab, together),

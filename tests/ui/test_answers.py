@@ -36,7 +36,7 @@ def session(answers):
 
 def step(answers, session, how=GREEDILY):
     run = answers.runs(session.request)
-    return answers.need(session, view.text_id(session.request), len(run.ids), *how)
+    return answers.need(session, view.text_id(session.request), len(run.ids), 1, *how)
 
 
 def branch(answers, session, place, instead, how=GREEDILY):
@@ -54,20 +54,39 @@ def test_an_answer_that_was_lost_is_given_again_and_nothing_is_written_twice(ans
     known = len(answers.runs(session.request).ids)
     first = step(answers, session)
     request = session.request
-    again = answers.need(session, view.text_id(request), known, *GREEDILY)
+    again = answers.need(session, view.text_id(request), known, 1, *GREEDILY)
     assert again == first
     assert session.request == request
     step(answers, session)
-    both = answers.need(session, view.text_id(request), known, *GREEDILY)
+    both = answers.need(session, view.text_id(request), known, 1, *GREEDILY)
     assert both["from"] == known
     assert both["labels"][:1] == first["labels"]
     assert len(both["labels"]) == 2
 
 
+@pytest.mark.parametrize("how", [GREEDILY, SAMPLED], ids=["greedy", "sampled"])
+def test_several_tokens_at_once_are_those_that_come_one_by_one(answers, session, how):
+    one_by_one, together = (Session(session.request) for _ in range(2))
+    steps = [step(answers, one_by_one, how) for _ in range(4)]
+    run = answers.runs(session.request)
+    grown = answers.need(together, view.text_id(session.request), len(run.ids), 4, *how)
+    assert together.request == one_by_one.request
+    assert grown["labels"] == [label for each in steps for label in each["labels"]]
+    assert grown["steps"][-1] == steps[-1]["steps"][-1]
+
+
+@pytest.mark.parametrize("count", [0, 17, -1, 1.5, None, "4", True])
+def test_no_more_tokens_are_written_for_one_question_than_a_moment_allows(answers, session, count):
+    request = session.request
+    with pytest.raises(InputError):
+        answers.need(session, view.text_id(request), len(answers.runs(request).ids), count, *GREEDILY)
+    assert session.request == request
+
+
 @pytest.mark.parametrize("known", [None, True, -1, 0, 10**6, "9", 9.0])
 def test_a_step_from_where_the_text_is_not_changes_nothing(answers, session, known):
     request = session.request
-    assert not {"from", "labels"} & answers.need(session, view.text_id(request), known, *GREEDILY).keys()
+    assert not {"from", "labels"} & answers.need(session, view.text_id(request), known, 1, *GREEDILY).keys()
     assert session.request == request
 
 

@@ -246,7 +246,7 @@ def test_every_event_of_the_page_is_answered_or_refused_and_the_session_lives_on
     text = view.text_id(session.request) if known else values[0]
     asked = {
         "run": (values[1], 2),
-        "need": (text, 4 if known else values[1]),
+        "need": (text, 4 if known else values[1], values[2]),
         "branch": (text, values[1], values[2], 2),
         "flip": (values[1],),
         "ask": (values[1], values[2]),

@@ -60,7 +60,7 @@ async def write(visitor, count):
     view, written, waits = visitor.shown("player"), [], []
     for known in range(view["start"] + len(view["labels"]), view["start"] + len(view["labels"]) + count):
         begun = time.monotonic()
-        await visitor.fire("player", "need", {"text": view["text"], "from": known})
+        await visitor.fire("player", "need_attention", {"text": view["text"], "from": known, "count": 1})
         written += visitor.shown("player")["labels"]
         waits.append(time.monotonic() - begun)
     return written, waits

@@ -110,7 +110,9 @@ def test_O_ABL_01_a_layer_whose_sublayers_are_off_is_said_to_be_the_identity(vis
 
 def test_O_GEN_03_O_ATT_12_stepping_and_writing_at_once_show_the_same(visitor):
     for known in range(4, 9):
-        grown = visitor.ask("need", {"text": visitor.shown["player"]["text"], "from": known})["player"]
+        grown = visitor.ask("need_attention", {"text": visitor.shown["player"]["text"], "from": known, "count": 1})[
+            "player"
+        ]
         assert (grown["from"], len(grown["labels"])) == (known, 1)
     at_once = Caller()
     whole = at_once.ask("restore", query={"model": OWN, "prompt": HELLO, "n": "5"})["player"]

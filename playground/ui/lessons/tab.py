@@ -137,11 +137,11 @@ def take(wiring: Wiring, shown: Component) -> None:
     """A visitor's own model as a file, made when asked for."""
     file = gr.File(visible="hidden", elem_id="taken-model", container=False)
 
-    def make(event: gr.EventData, lang: str) -> str:
+    def pack(event: gr.EventData, lang: str) -> str:
         model = training.borrowed(wiring.models, said(event, "model"))
         return str(take_home.made(file, lambda folder: training.write_zip(folder, model, lang)))
 
-    take_home.fetched(wiring.on([shown.take], make, [wiring.lang], [file]), file)
+    take_home.fetched(wiring.on([shown.take], pack, [wiring.lang], [file]), file)
 
 
 def build(wiring: Wiring, _: Any) -> Part:
