@@ -30,7 +30,7 @@ class Limits:
     kept_model_bytes: int = limit(3_200, "MODELS_MB", MB)  # loaded models beyond the newest are dropped above it
     download_bytes: int = limit(7_000, "DOWNLOAD_MB", MB)  # largest model fetched because a visitor chose it
     file_bytes: int = limit(640, "FILE_MB", MB)  # largest file made for a visitor to take home
-    training_parameters: int = limit(1_000_000, "TRAINING_PARAMETERS")  # weights that one visitor's training moves
+    training_parameters: int = limit(4_000_000, "TRAINING_PARAMETERS")  # weights that one visitor's training moves
     training_seconds: int = limit(300, "TRAINING_SECONDS")  # one training, however often it is stopped and resumed
     trained_model_bytes: int = limit(400, "TRAINED_MB", MB)  # checkpoints of visitors' models; the oldest go first
     visitors: int = limit(200, "VISITORS")  # pages open at once

@@ -6,7 +6,7 @@ import os
 import re
 import tempfile
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from io import StringIO
 from pathlib import Path
@@ -122,11 +122,18 @@ class Models:
         with self._lock:
             return name in self._lent
 
+    def give_back(self, names: Iterable[str]) -> None:
+        """Nobody wants these any more."""
+        with self._lock:
+            for name in names:
+                self._lent.pop(name, None)
+
     def _borrowed(self, name: str) -> Model:
         """Raises: ModelForgotten"""
         with self._lock:
             if name not in self._lent:
                 raise ModelForgotten(name=name, limit=self._limits.trained_model_bytes // MB)
+            self._lent.move_to_end(name)  # what is in use goes last
             return self._lent[name]
 
     def _found(self, name: str) -> Model | None:

@@ -85,6 +85,7 @@ playground.lessons = (element, props, watch, ask, begin, stop, through, take_hom
   function run(anew) {
     const here = parts[part];
     here.started = ++asked;
+    for (const each of Object.values(parts)) each.meant = null; // the server keeps one training
     here.meant = JSON.stringify(here.values);
     begin({ asked, part, values: here.values, anew });
     progress();
@@ -176,7 +177,7 @@ playground.lessons = (element, props, watch, ask, begin, stop, through, take_hom
   }
 
   on('language', () => { for (const here of Object.values(parts)) if (here.answer && !here.answer.shown[state.lang]) here.answer = null; lists(); show(); });
-  on('refused', () => { answered(); parts[part].started = null; progress(); });
+  on('refused', () => { answered(); const here = parts[part]; if (here.answer?.asked !== here.started) here.started = null; progress(); });
   on('trouble', (now) => { if (!now && asking) answered(); });
   watch('value', take);
   const lesson = table.find(({ name }) => name === arrived.get('lesson')) ?? table[0];

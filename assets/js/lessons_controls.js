@@ -48,7 +48,7 @@ playground.lessonControls = (controls, values, changed, w) => {
       return el('button', { type: 'button', class: 'pg-button', text: control.label, onclick: () => set(control.name, (values[control.name] + 1) % (control.high + 1)) });
     },
     Text(control) {
-      const input = el('textarea', { class: 'pg-input', rows: 3, maxlength: control.longest, oninput: () => { if (input.value) set(control.name, input.value); } });
+      const input = el('textarea', { class: 'pg-input', rows: 3, maxlength: control.longest, oninput: () => { if (input.value || control.empty) set(control.name, input.value); } });
       input.value = values[control.name];
       return el('label', { class: 'text' }, el('span', { text: control.label }), input);
     },

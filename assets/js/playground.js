@@ -99,16 +99,24 @@ window.playground = (() => {
   function overheard(answer) {
     const [theirs, ours] = answer.body.tee();
     const reader = ours.pipeThrough(new TextDecoderStream()).getReader();
-    const hear = ({ done, value = '' }) => {
-      for (const [, message] of value.matchAll(/^data: (\{"msg": ?"(?:estimation|process_starts|process_completed)".*\})$/gm)) place(JSON.parse(message));
-      if (done) { places.clear(); wait(); } else reader.read().then(hear, () => {});
-    };
-    reader.read().then(hear, () => {});
+    let rest = '';
+    const next = () => reader.read().then(hear).catch(() => reader.cancel());
+    function hear({ done, value = '' }) {
+      const lines = (rest + value).split('\n');
+      rest = lines.pop();
+      for (const line of lines) place(line.slice(0, 400)); // what matters stands at the beginning of even the longest
+      if (!done) next();
+      else { places.clear(); wait(); }
+    }
+    next();
     return new Response(theirs, answer);
   }
-  function place({ msg, event_id, rank }) {
-    if (msg === 'estimation' && typeof rank === 'number') places.set(event_id, rank + 1);
-    else places.delete(event_id);
+  function place(line) {
+    const [, said] = /^data: \{"msg": ?"(estimation|process_starts|process_completed)"/.exec(line) ?? [];
+    if (!said) return;
+    const [, id] = /"event_id": ?"(\w+)"/.exec(line) ?? [], [, rank] = /"rank": ?(\d+)/.exec(line) ?? [];
+    if (said === 'estimation' && rank) places.set(id, Number(rank) + 1);
+    else places.delete(id);
     wait();
   }
   let waiting = null;

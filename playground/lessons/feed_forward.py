@@ -1,4 +1,4 @@
-"""Lesson 2: GELU beside ReLU, units that die, and why the feed-forward widens by 4."""
+"""GELU beside ReLU, units that die, and why the feed-forward widens by 4."""
 
 import math
 from collections.abc import Callable, Iterator

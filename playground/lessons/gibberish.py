@@ -46,7 +46,7 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class Levels:
-    """What who knows only so much must pay per token of this text. Units: nats"""
+    """What who knows only so much must pay per token of the held-out text, at least. Units: nats"""
 
     nothing: float  # all tokens equally likely
     letters: float  # how frequent each is
@@ -127,7 +127,7 @@ def grow(text: str, mine: str, size: str, steps: int, seed: int) -> Iterator[Pro
     at = {round(share * steps) for share in CHECKPOINTS}
     losses: list[float] = []
     stages: list[Stage] = []
-    about = levels(trained_on), model.config.n_parameters, steps
+    about = levels(held_out), model.config.n_parameters, steps
 
     def reached(step: int) -> Progress:
         """A checkpoint."""
@@ -151,7 +151,7 @@ LESSON = Lesson(
             "grow",
             (
                 Choice("text", "en", ("en", "zh", "mine")),
-                Text("mine", stories("en", 1_200, seed=1).strip(), LONGEST),
+                Text("mine", stories("en", 1_200, seed=1).strip(), LONGEST, empty=True),
                 Choice("size", "medium", tuple(SIZES)),
                 Number("steps", 300, 20, 1_000, 20),
                 Seed("seed"),

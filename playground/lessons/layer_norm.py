@@ -1,4 +1,4 @@
-"""Lesson 1: what LayerNorm does to one token's vector, and why it is not BatchNorm."""
+"""What LayerNorm does to one token's vector, and why it is not BatchNorm."""
 
 from dataclasses import dataclass
 

@@ -57,11 +57,12 @@ class Seed:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """What a visitor writes, from one character up to `longest`."""
+    """What a visitor writes, from one character up to `longest`; or nothing, where it may be `empty`."""
 
     name: str
     value: str
     longest: int
+    empty: bool = False
 
 
 Control = Number | Numbers | Choice | Flag | Seed | Text

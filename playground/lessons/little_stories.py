@@ -1,7 +1,7 @@
 """What the assistant is taught with: facts, questions about them, and story endings, all put together from word lists.
 
-Every word of the lists is one token of storyteller's, so texts of one kind are equally long and need no padding. The
-words in the second half of each list stand in no text that is trained on.
+Every word of the lists is one token of storyteller's, so texts of one kind are equally long and need no padding. What
+stands in the lists of new words and endings is never trained on.
 """
 
 import random

@@ -115,6 +115,12 @@ def clipped_objective(new: Tensor, old: Tensor, advantage: Tensor, clip: float =
     return torch.minimum(ratio * advantage, ratio.clamp(1 - clip, 1 + clip) * advantage)
 
 
+def is_clipped(new: Tensor, old: Tensor, advantage: Tensor, clip: float = CLIP) -> Tensor:
+    """Where the clipped term is the smaller one: whoever goes on that way gains nothing. Shapes: as above"""
+    ratio = (new - old).exp()
+    return torch.where(advantage > 0, ratio > 1 + clip, ratio < 1 - clip)
+
+
 def count_words(text: str) -> int:
     """Happy words less sad ones."""
     found = re.findall(r"[a-z]+", text.lower())
@@ -178,7 +184,7 @@ class Improved:
     beta: float
     rewards: tuple[float, ...] = ()  # mean over the batch, as written before the step's updates
     kl: tuple[float, ...] = ()  # log π - log π_ref of whole stories, the mean; nats
-    clipped: tuple[float, ...] = ()  # share of tokens outside 1 ± ε before the step's last update
+    clipped: tuple[float, ...] = ()  # share of tokens that pulled no more at the step's last update
     beginnings: tuple[str, ...] = ()
     before: Stories | None = None
     after: Stories | None = None
@@ -237,9 +243,9 @@ def learn(
             new = log_probabilities(policy, part)
             objective = clipped_objective(new, old[some], advantage[some])[part.written].mean()
             take_step(policy, optimizer, -objective, RATE)
-            outside = ((new.detach() - old[some]).exp() - 1).abs()[part.written] > CLIP
+            held = is_clipped(new.detach(), old[some], advantage[some])[part.written]
             yield now
-    return float(reward.mean()), float(apart.sum(1).mean()), float(outside.float().mean())
+    return float(reward.mean()), float(apart.sum(1).mean()), float(held.float().mean())
 
 
 def summary(story: Written, head: Head) -> Stories:

@@ -1,4 +1,4 @@
-"""Lesson 5: attention is blind to order; positions as sines, as a learned table, as rotations, as a bias."""
+"""Attention is blind to order; positions as sines, as a learned table, as rotations, as a bias."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Lesson 3: what residual connections do for gradients, and where the LayerNorm should stand."""
+"""What residual connections do for gradients, and where the LayerNorm should stand."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

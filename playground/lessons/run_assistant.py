@@ -34,7 +34,8 @@ def improve(goal: policy.Goal, steps: int, seed: int) -> dict[str, Any]:
     for step in policy.improve(goal, steps, seed):
         found = step.found
     result = asdict(found)
-    for name in ("rewards", "kl", "clipped"):
+    del result["clipped"]  # which only a training that one watches shows
+    for name in ("rewards", "kl"):
         result[name] = [round(each, 3) for each in result[name]]
     for name in ("before", "after"):
         result[name]["texts"] = result[name]["texts"][:4]

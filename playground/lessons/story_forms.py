@@ -24,9 +24,8 @@ WORDS: dict[Language, Mapping[str, Sequence[str]]] = {
         "who": ("小明", "小红", "丽丽", "乐乐"),
         "animal": ("小猫", "小狗", "小鸟", "小兔", "小熊"),
         "kind": ("可爱的", "快乐的", "勇敢的"),
-        "thing": ("红球", "白花", "蓝书", "小船"),
-        "colour": ("红", "白", "蓝"),
-        "place": ("公园", "花园", "河边", "家里"),
+        "thing": ("个红球", "只风筝", "辆小车", "条小船"),
+        "place": ("公园", "花园", "河边", "山上"),
         "feeling": ("高兴", "难过", "开心"),
         "weather": ("晴天", "雨天", "冷天"),
     },
@@ -51,10 +50,10 @@ MIDDLES: dict[Language, Sequence[str]] = {
         "{who} gave the {thing} to the {kind} {animal}.",
     ),
     "zh": (
-        "{animal}看见一个{thing}。",
-        "{who}和{animal}一起玩{thing}。",
+        "{animal}看见一{thing}。",
+        "{who}和{animal}一起玩那{thing}。",
         "{who}说：“我们去{place}吧。”",
-        "{animal}把{thing}给了{who}。",
+        "{animal}把那{thing}给了{who}。",
     ),
 }
 ENDINGS: dict[Language, Sequence[str]] = {

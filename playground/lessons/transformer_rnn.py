@@ -1,8 +1,9 @@
-"""Lesson 9: a Transformer block beside an RNN and an LSTM of the same width: what they cost, how far they reach."""
+"""A Transformer block beside an RNN and an LSTM of the same width: what they cost, how far they reach."""
 
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TypeVar
 
 import torch
@@ -81,6 +82,7 @@ def costs(kind: str, width: int, length: int) -> Costs:
     return block_costs(width, length) if kind == "block" else recurrent_costs(kind, width, length)
 
 
+@cache
 def crossing(width: int) -> int:
     """The length from which looking back costs attention as much as the RNN's whole step."""
     step = costs("rnn", width, 1).token

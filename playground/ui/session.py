@@ -1,6 +1,6 @@
 """One visitor's page: the request it shows now, and how its tokens were chosen."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any
@@ -24,7 +24,7 @@ class Training:
 
     part: str  # the experiment, and what its controls were set to
     values: Mapping[str, Any]
-    work: Iterator[Progress]
+    work: Generator[Progress]
     key: str  # in the names of its models: nobody guesses it
     last: Progress | None = None
     seconds: float = 0.0  # it has run

@@ -11,7 +11,7 @@ from uuid import uuid4
 import gradio as gr
 
 from playground import log
-from playground.errors import PlaygroundError, SessionLost, Unforeseen
+from playground.errors import ModelForgotten, PlaygroundError, SessionLost, Unforeseen
 from playground.models import Model, Models
 from playground.runs import Request, Run, Runs
 from playground.text import LANGUAGES, labels, say, say_error
@@ -194,7 +194,11 @@ class Wiring:
                         asked=False, trigger_mode="always_last")  # fmt: skip
 
         def relabel(lang: str, session: Session) -> list[Any]:
-            return self.dress(lang, self.runs.model(session.request.model))
+            try:
+                model = self.runs.model(session.request.model)
+            except ModelForgotten:  # whoever draws says so; the words change all the same
+                model = self.models.get(self.models.names[0])
+            return self.dress(lang, model)
 
         self.on([self.lang.change], relabel, [self.lang, self.session], self.dressed, asked=False)
 

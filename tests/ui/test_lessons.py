@@ -81,11 +81,13 @@ KINDS = Experiment(
         Flag("flag", True),
         Seed("seed"),
         Text("text", "once", 10),
+        Text("optional", "", 10, empty=True),
     ),
     dict,
 )
 FIRST = {
     "number": 1, "whole": 3, "numbers": (1.0, 2.0), "choice": "a", "flag": True, "seed": 0, "text": "once",
+    "optional": "",
 }  # fmt: skip
 ODD = [
     ("number", 2.5, OutOfRange), ("number", "1", NotANumber), ("number", float("nan"), NotANumber),
@@ -103,7 +105,7 @@ def test_what_is_not_given_is_as_the_control_begins():
 
 def test_what_is_allowed_is_taken():
     given = {"number": 0, "whole": 9, "numbers": [-3, 0.5], "choice": "b", "flag": False, "seed": 7, "text": "x" * 10}
-    assert checked(KINDS, given) == {**given, "numbers": (-3, 0.5)}
+    assert checked(KINDS, given) == {**given, "numbers": (-3, 0.5), "optional": ""}
 
 
 @pytest.mark.parametrize(("name", "value", "refused"), ODD)

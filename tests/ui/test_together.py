@@ -34,7 +34,8 @@ def as_visitors(visit):
                 return visitor
 
             try:
-                await visit(opened)
+                async with asyncio.timeout(60):  # a training that never begins is waited for no longer
+                    await visit(opened)
             finally:
                 for each in came:
                     await each.leave()

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from playground.errors import InputError, ModelForgotten, NotAChoice, TrainingTooLarge, TrainingTooLong
+from playground.errors import InputError, ModelForgotten, NotAChoice, TextTooShort, TrainingTooLarge, TrainingTooLong
 from playground.gpt.checkpoints import load
 from playground.limits import Limits
 from playground.models import TRAINED, Models
@@ -43,7 +43,7 @@ def session():
 
 
 def train(wiring, session, part="dead_units", values=None, anew=False):
-    return tab.train(wiring, session, 7, part, values or {"steps": 10}, anew)
+    return tab.train(wiring, session, 7, part, {"steps": 10} if values is None else values, anew)
 
 
 @pytest.fixture(scope="module")
@@ -94,6 +94,41 @@ def test_it_begins_again_when_asked_to_or_when_something_else_is_wanted(session,
     assert first["progress"]["done"] == 0
 
 
+@pytest.mark.parametrize("earlier", [False, True], ids=["none", "another that waits"])
+def test_one_that_is_refused_is_refused_again_and_takes_nothings_place(session, earlier):
+    wiring = served()
+    if earlier:
+        stopped(wiring, session, 4)
+    kept, short = session.training, {"text": "mine", "mine": "too short"}
+    for _ in range(2):
+        with pytest.raises(TextTooShort):
+            next(train(wiring, session, "grow", short))
+        assert session.training is kept
+
+
+def test_one_that_breaks_off_begins_again(session, monkeypatch):
+    wiring = served()
+    with monkeypatch.context() as broken:
+        broken.setattr(torch.optim.AdamW, "step", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            list(train(wiring, session, "grow", SMALL))
+    assert session.training is None
+    assert next(train(wiring, session, "grow", SMALL))["progress"]["done"] == 0
+
+
+def test_one_that_is_over_holds_nothing_more(session):
+    list(train(served(), session))
+    assert session.training.work.gi_frame is None
+
+
+def test_the_next_one_gives_the_models_of_the_last_back_but_for_the_one_in_use(session):
+    wiring = served()
+    *_, first = train(wiring, session, "grow", SMALL)
+    session.put(Request(first["models"][2], "Once"), session.choice)
+    list(train(wiring, session, "grow", {**SMALL, "seed": 1}))
+    assert [step for step, name in first["models"].items() if wiring.models.lent(name)] == [2]
+
+
 def test_one_that_is_over_begins_again(session):
     wiring = served()
     assert len(list(train(wiring, session))) == len(list(train(wiring, session))) == 11
@@ -110,15 +145,23 @@ def test_a_model_larger_than_the_operator_allows_is_refused_before_it_begins(ses
     assert session.training is None
 
 
+@pytest.mark.parametrize("part", ["sft", "policy"])
+def test_a_copy_of_the_bundled_model_counts_too(session, part):
+    with pytest.raises(TrainingTooLarge) as refused:
+        next(train(served(training_parameters=3_000_000), session, part, {}))
+    assert refused.value.values["parameters"] == 3_505_152
+
+
 def test_time_is_over_for_good_and_what_was_learned_stays(session, monkeypatch):
     wiring = served(training_seconds=3)
     monkeypatch.setattr(training.time, "monotonic", iter(range(1_000)).__next__)  # every look at the clock is a second
-    for again in (False, True):
-        answers = []
+    told = []
+    for _ in range(2):
         with pytest.raises(TrainingTooLong):
-            answers += train(wiring, session)
-        assert not answers[-1]["progress"]["running"]
-        assert session.training.last.done < 10, again
+            told += train(wiring, session)
+        assert not told[-1]["progress"]["running"]
+    assert told[-1]["progress"] == told[-2]["progress"]
+    assert 0 < session.training.last.done < 10
 
 
 def test_visitors_models_make_room_for_one_another(session):
@@ -173,14 +216,16 @@ def test_the_file_opens_here_and_in_transformers_with_the_same_logits(grown, tmp
     from transformers import GPT2LMHeadModel
 
     model = grown[0].models.get(grown[2]["models"][20])
-    with zipfile.ZipFile(training.write_zip(tmp_path, model, "en")) as packed:
+    file = training.write_zip(tmp_path, model, "en")
+    assert [*tmp_path.iterdir()] == [file]
+    with zipfile.ZipFile(file) as packed:
         packed.extractall(tmp_path / "taken")
     folder = tmp_path / "taken" / "my-gpt"
     assert "my-gpt" in (folder / "README.md").read_text("utf-8")
     ids = torch.tensor([model.tokenizer.encode("Once upon")])
     with torch.inference_mode():
         ours = model.gpt(ids)
-        torch.testing.assert_close(load(folder)(ids), ours, rtol=0, atol=0)
+        torch.testing.assert_close(load(folder)(ids), ours, rtol=0, atol=1e-6)
         torch.testing.assert_close(GPT2LMHeadModel.from_pretrained(folder)(ids).logits, ours, rtol=0, atol=1e-4)
     own = Models(str(folder))
     assert own.names[0] == "my-gpt"

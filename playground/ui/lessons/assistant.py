@@ -1,4 +1,4 @@
-"""Lesson 10 on the page: the four steps from a language model to an assistant."""
+"""On the page: the four steps from a language model to an assistant."""
 
 import math
 from typing import Any
@@ -7,6 +7,7 @@ from playground.figures.lessons.charts import ChartWords, Series, bars, lines
 from playground.figures.style import ACCENT, FEED_FORWARD, NORM, OFF, RESIDUAL
 from playground.lessons import assistant as lesson
 from playground.lessons import fine_tuning, policy, reward_model
+from playground.lessons.bundled import storyteller
 from playground.lessons.little_stories import KINDS
 from playground.ui.html import Picture
 
@@ -261,9 +262,7 @@ def draw_leash(found: dict[str, Any], lang: str) -> Shown:
         return lines(series, ChartWords(word(name), word("step"), word(f"{name}_axis")), range(1, runs[0]["steps"] + 1))
 
     ends = [
-        word(
-            "end", beta=f"{run['beta']:g}", reward=f"{run['after']['rewards']['model']:+.2f}", kl=f"{run['kl'][-1]:.0f}"
-        )
+        word("end", beta=f"{run['beta']:g}", reward=f"{policy_end(run)[0]:+.2f}", kl=f"{policy_end(run)[1]:.0f}")
         for run in runs
     ]
     note = word("note", command=found["command"], seconds=found["cpu_seconds"])
@@ -285,6 +284,8 @@ def leash_questions(runs: list[dict[str, Any]]) -> list[Question]:
     counted = {name: run["after"]["rewards"]["words"] for name, run in zip(names, runs, strict=True)}
     least = min(counted, key=lambda name: counted[name])
     told = {name: f"{each:+.2f}" for name, each in {"before": before, **counted}.items()}
+    variety = {"before": runs[0]["before"], **{name: run["after"] for name, run in zip(names, runs, strict=True)}}
+    told |= {f"variety_{name}": f"{each['diversity']:.0%}" for name, each in variety.items()}
     return [
         Question("q_reward", names, max(names, key=lambda name: last[name][0]), reward),
         Question("q_kl", names, max(names, key=lambda name: last[name][1]), kl),
@@ -294,6 +295,11 @@ def leash_questions(runs: list[dict[str, Any]]) -> list[Question]:
 
 def policy_end(run: dict[str, Any]) -> tuple[float, float]:
     return run["after"]["rewards"]["model"], recent(tuple(run["kl"]))
+
+
+def a_copy(**_: Any) -> int:
+    """A training of storyteller moves all its weights."""
+    return storyteller().config.n_parameters
 
 
 VIEWS = (
@@ -308,6 +314,7 @@ VIEWS = (
         draw_sft,
         "answer_loss",
         ((fine_tuning.answer_loss, ("logits", "wanted")), (fine_tuning.rows, ("begins", "ends"))),
+        parameters=a_copy,
     ),
     View(
         REWARD,
@@ -325,6 +332,7 @@ VIEWS = (
             (policy.advantages, ("to_come", "expected", "more")),
             (policy.learn, ("advantage", "new", "objective")),
         ),
+        parameters=a_copy,
     ),
     View(LEASH, draw_leash, "kl_leash", ((policy.leashed, ("earned",)),)),
 )

@@ -1,4 +1,4 @@
-"""Lesson 7 on the page: the encoder-decoder rewrites a date, and one sees where it looks."""
+"""On the page: the encoder-decoder rewrites a date, and one sees where it looks."""
 
 from torch import Tensor
 

@@ -1,4 +1,4 @@
-"""Lesson 5's experiment on the page: trained short, read long."""
+"""On the page: trained short, read long."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""Lesson 2 on the page: activations as curves, units that die, widening by 4."""
+"""On the page: activations as curves, units that die, widening by 4."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Lesson 4 on the page: a training from nothing, its loss beside what simpler knowledge costs, and what it writes."""
+"""On the page: a training from nothing, its loss beside what simpler knowledge costs, and what it writes."""
 
 import math
 
@@ -23,9 +23,8 @@ def draw(found: lesson.Grown, lang: str) -> Shown:
     first, last = found.stages[0], found.stages[-1]
     note = word("note", parameters=f"{found.parameters:,}", step=last.step, held_out=f"{last.held_out:.2f}",
                 sure=f"{math.exp(last.held_out):.1f}")  # fmt: skip
-    questions = [start(first, found.levels)]
-    if len(found.stages) > 2:
-        questions += [beaten(found), gap(found)]
+    complete = last.step == found.steps  # before, the answers would change under who reads them
+    questions = [start(first, found.levels), beaten(found), gap(found)] if complete else []
     return Shown({"grow_loss": Picture(curve(found, word), [note])}, questions, stages=stages)
 
 

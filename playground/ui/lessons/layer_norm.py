@@ -1,4 +1,4 @@
-"""Lesson 1 on the page: LayerNorm of one vector, and LayerNorm beside BatchNorm."""
+"""On the page: LayerNorm of one vector, and LayerNorm beside BatchNorm."""
 
 from playground.figures.lessons.charts import ChartWords, Series, bars
 from playground.figures.style import ACCENT, BLUES, FEED_FORWARD, GREENS, NORM, RESIDUAL

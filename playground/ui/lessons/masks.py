@@ -1,4 +1,4 @@
-"""Lesson 6 on the page: a blank filled from one side and from both, two losses, and what the causal mask promises."""
+"""On the page: a blank filled from one side and from both, two losses, and what the causal mask promises."""
 
 from playground.figures.lessons.charts import ChartWords, Series, bars, heat
 from playground.figures.style import ATTENTION, FEED_FORWARD

@@ -1,4 +1,4 @@
-"""Lesson 5 on the page: order, sines, rotations, the learned table, RoPE, ALiBi."""
+"""On the page: order, sines, rotations, the learned table, RoPE, ALiBi."""
 
 import torch
 

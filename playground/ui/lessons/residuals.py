@@ -1,4 +1,4 @@
-"""Lesson 3 on the page: gradients through the depth, a short training of each kind of block, and what a block holds."""
+"""On the page: gradients through the depth, a short training of each kind of block, and what a block holds."""
 
 import math
 

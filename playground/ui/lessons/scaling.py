@@ -1,4 +1,4 @@
-"""Lesson 8 on the page: a grid of small models and the law through them, a calculator, and a grid trained live."""
+"""On the page: a grid of small models and the law through them, a calculator, and a grid trained live."""
 
 import math
 from collections.abc import Sequence

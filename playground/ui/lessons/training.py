@@ -5,6 +5,7 @@ import time
 import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from playground.errors import NotAChoice, TrainingTooLarge, TrainingTooLong
@@ -47,30 +48,45 @@ def run(training: Training, session: Session, runs: Runs, models: Models) -> Ite
     Raises: TrainingTooLong when its time is over, for the server is not one visitor's alone
     """
     limit = runs.limits.training_seconds
-    session.training, told = training, 0.0
     session.work = mine = object()
-    for last in runs.in_turn(timed(training)):
-        keep(training, last, models)
-        goes_on = session.work is mine and not training.over and training.seconds < limit
-        if goes_on and time.monotonic() - told > OFTEN:
-            told = time.monotonic()
-            yield last, True
-        if not goes_on:
-            break
+    told = 0.0
+    try:
+        for last in runs.in_turn(pieces(training, models, limit)):
+            take_place(session, training, models)
+            if session.work is not mine or training.over:
+                break
+            if time.monotonic() - told > OFTEN:
+                told = time.monotonic()
+                yield last, True
+    except Exception:
+        if session.training is training:  # what broke off cannot go on
+            session.training = None
+        raise
+    if training.over:
+        training.work.close()  # and with it goes what only the training needs
     if training.last is not None:
         yield training.last, False
     if training.seconds >= limit and not training.over:
         raise TrainingTooLong(limit=limit)
 
 
-def timed(training: Training) -> Iterator[Progress]:
-    """Its work, by the clock; what others did meanwhile does not count. It can be taken up again where it was left."""
-    while True:
+def take_place(session: Session, training: Training, models: Models) -> None:
+    """The session's training is now this one; the models of the last are no longer wanted, but for one in use."""
+    old = session.training
+    if old is not None and old is not training:
+        models.give_back(name for name in old.models.values() if name != session.request.model)
+    session.training = training
+
+
+def pieces(training: Training, models: Models, limit: int) -> Iterator[Progress]:
+    """Its work, until its time is over; what others did meanwhile does not count. It goes on where it was left."""
+    while training.seconds < limit:
         begun = time.monotonic()
         piece = next(training.work, None)
         training.seconds += time.monotonic() - begun
         if piece is None:
             return
+        keep(training, piece, models)
         yield piece
 
 
@@ -91,20 +107,18 @@ def borrowed(models: Models, name: Any) -> Model:
 
 
 def write_zip(folder: Path, model: Model, lang: str) -> Path:
-    """The model in GPT-2 layout, with a word on how to open it."""
-    inside = folder / FOLDER
-    save(model.gpt, inside)
-    config = model.config
-    about = {
-        "layers": config.n_layers,
-        "heads": config.n_heads,
-        "width": config.emb_dim,
-        "context": config.context_length,
-    }
-    about_text = say(lang, "lesson_grow.readme", name=model.name, parameters=f"{config.n_parameters:,}", **about)
-    (inside / "README.md").write_text(about_text + "\n", "utf-8")
+    """The model in GPT-2 layout, with a word on how to open it: one file, for Gradio deletes no others."""
     path = folder / f"{model.name}.zip"
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed:
-        for file in sorted(inside.iterdir()):
-            packed.write(file, f"{inside.name}/{file.name}")
+    with TemporaryDirectory() as temporary, zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed:
+        save(model.gpt, temporary)
+        for file in sorted(Path(temporary).iterdir()):
+            packed.write(file, f"{FOLDER}/{file.name}")
+        packed.writestr(f"{FOLDER}/README.md", readme(model, lang) + "\n")
     return path
+
+
+def readme(model: Model, lang: str) -> str:
+    config = model.config
+    shape = {"layers": config.n_layers, "heads": config.n_heads, "width": config.emb_dim}
+    sizes = {"parameters": f"{config.n_parameters:,}", "context": config.context_length, "folder": FOLDER}
+    return say(lang, "lesson_grow.readme", name=model.name, **shape, **sizes)

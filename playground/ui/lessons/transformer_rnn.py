@@ -1,4 +1,4 @@
-"""Lesson 9 on the page: costs over length by formula, times by the clock, and gradients over a distance."""
+"""On the page: costs over length by formula, times by the clock, and gradients over a distance."""
 
 import math
 from collections.abc import Callable

@@ -34,7 +34,7 @@ def value(control: Control, given: Any) -> Any:
             return one_of(name, given, (True, False))
         case Seed():
             return checks.whole(name, given, 0, control.high)
-    written = checks.text(given, name)
+    written = "" if given == "" and control.empty else checks.text(given, name)
     if len(written) > control.longest:
         raise PromptTooLong(characters=len(written), limit=control.longest)
     return written
