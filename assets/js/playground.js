@@ -100,7 +100,7 @@ window.playground = (() => {
     const [theirs, ours] = answer.body.tee();
     const reader = ours.pipeThrough(new TextDecoderStream()).getReader();
     let rest = '';
-    const next = () => reader.read().then(hear).catch(() => reader.cancel());
+    const next = () => reader.read().then(hear).catch(() => reader.cancel().catch(() => {})); // it was broken off
     function hear({ done, value = '' }) {
       const lines = (rest + value).split('\n');
       rest = lines.pop();

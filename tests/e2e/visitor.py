@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -30,6 +31,7 @@ TABS = {  # every tab, and a figure of it
 }
 BEFORE_GOING = 12  # frames; a page left in the middle of a question complains, and some are asked a moment later
 FRAME = "new Promise((drawn) => { requestAnimationFrame(drawn); setTimeout(drawn, 200); })"  # hidden pages have none
+NO_ANSWER = "signal is aborted|Connection errored out"
 PROMPT = "Once upon a time, there was a little fox"
 expect.set_options(timeout=TIMEOUT)
 
@@ -82,8 +84,16 @@ class Visitor:
         asked = "&".join(part for part in (query, f"lang={self.lang}" if lang_in_address else "") if part)
         if self.page.url.startswith(self.url):
             self.quiet(BEFORE_GOING)
-        self.page.goto(f"{self.url}/?{asked}", wait_until="domcontentloaded")
+        with self.leaving():
+            self.page.goto(f"{self.url}/?{asked}", wait_until="domcontentloaded")
         self.settle()
+
+    @contextmanager
+    def leaving(self) -> Iterator[None]:
+        """Whoever leaves does not see that the page complains of an answer that it no longer gets."""
+        before = len(self.errors)
+        yield
+        self.errors[before:] = [said for said in self.errors[before:] if not re.search(NO_ANSWER, said)]
 
     def settle(self) -> None:
         """The page says when it has become what was asked for, and writes its address."""
@@ -96,7 +106,8 @@ class Visitor:
 
     def reload(self) -> None:
         self.quiet(BEFORE_GOING)
-        self.page.reload(wait_until="domcontentloaded")
+        with self.leaving():
+            self.page.reload(wait_until="domcontentloaded")
         self.settle()
 
     def quiet(self, frames: int = 3) -> None:
