@@ -162,7 +162,7 @@ def test_random_weights_saved_by_transformers_run(sizes, tmp_path, no_network):
 def test_O_COR_11_the_page_says_how_a_model_is_stored_and_how_it_is_computed(tmp_path, lang):
     fixture.write(tmp_path / "half", lambda all: {name: value.astype("float16") for name, value in all.items()})
     models = Models(own=str(tmp_path / "half"))
-    said = [about(models.get(name), lang)["info"] for name in ("half", "storyteller")]
+    said = [about(models.names, models.get(name), lang)["info"] for name in ("half", "storyteller")]
     stored = {"en": "stored as float16, computed in float32", "zh": "float16 存储，float32 计算"}[lang]
     assert all(stored in info for info in said)
 

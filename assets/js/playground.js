@@ -82,8 +82,8 @@ window.playground = (() => {
     const asked = String(request[0]?.url ?? request[0]);
     const ours = asked.includes('gradio_api'), queues = asked.includes('queue/join');
     try {
-      const answer = await ask(...request);
-      if (asked.includes('queue/data') && answer.body) return overheard(answer);
+      const answer = await (queues ? joined(request) : ask(...request));
+      if (asked.includes('queue/data') && answer.ok) return unbroken(answer, request);
       if (queues && answer.status === 503) say('trouble', trouble = 'full');
       else if (ours && trouble && (queues || trouble === 'lost')) say('trouble', trouble = null);
       return answer;
@@ -93,28 +93,62 @@ window.playground = (() => {
     }
   };
 
-  // How long the line is in front of whoever waits: Gradio is told on the stream that carries its answers, in messages
-  // such as {"msg": "estimation", "event_id": "...", "rank": 2}.
-  const places = new Map();
-  function overheard(answer) {
-    const [theirs, ours] = answer.body.tee();
-    const reader = ours.pipeThrough(new TextDecoderStream()).getReader();
-    let rest = '';
-    const next = () => reader.read().then(hear).catch(() => reader.cancel().catch(() => {})); // it was broken off
-    function hear({ done, value = '' }) {
-      const lines = (rest + value).split('\n');
-      rest = lines.pop();
-      for (const line of lines) place(line.slice(0, 400)); // what matters stands at the beginning of even the longest
-      if (!done) next();
-      else { places.clear(); wait(); }
+  const unanswered = new Set(); // questions that are in the queue
+  let joining = 0; // those on their way into it
+  async function joined(request) {
+    joining += 1;
+    try {
+      const answer = await ask(...request);
+      if (answer.ok) unanswered.add((await answer.clone().json()).event_id);
+      return answer;
+    } finally {
+      joining -= 1;
     }
-    next();
-    return new Response(theirs, answer);
   }
-  function place(line) {
-    const [, said] = /^data: \{"msg": ?"(estimation|process_starts|process_completed)"/.exec(line) ?? [];
-    if (!said) return;
-    const [, id] = /"event_id": ?"(\w+)"/.exec(line) ?? [], [, rank] = /"rank": ?(\d+)/.exec(line) ?? [];
+
+  // The stream of answers, handed on message by message. The server ends it as soon as it knows of no question; one that
+  // is asked at that very moment would be lost with it, so then the stream is taken up again.
+  function unbroken(answer, request) {
+    const bytes = new TextEncoder();
+    return new Response(new ReadableStream({ async start(out) {
+      const send = (message) => out.enqueue(bytes.encode(message));
+      try {
+        let ending = '', from = answer;
+        do {
+          ending = await handOn(from.body, send);
+          from = ending && (joining || unanswered.size) ? await ask(...request) : null;
+        } while (from?.ok);
+        send(ending);
+        out.close();
+      } catch (error) {
+        out.error(error);
+      }
+    } }), answer);
+  }
+
+  // Every message but the one that ends the stream, which is returned.
+  async function handOn(body, send) {
+    const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+    let rest = '', ending = '', read;
+    do {
+      read = await reader.read();
+      const messages = (rest + (read.value ?? '')).split('\n\n');
+      rest = messages.pop();
+      for (const message of messages) {
+        hear(message.slice(0, 400)); // what matters stands at the beginning of even the longest
+        if (/^data: \{"msg": ?"close_stream"/.test(message)) ending = `${message}\n\n`;
+        else send(`${message}\n\n`);
+      }
+    } while (!read.done);
+    return ending;
+  }
+
+  // How long the line is in front of whoever waits is told there too: {"msg": "estimation", "event_id": "...", "rank": 2}.
+  const places = new Map();
+  function hear(message) {
+    const [, said] = /^data: \{"msg": ?"(\w+)"/.exec(message) ?? [];
+    const [, id] = /"event_id": ?"(\w+)"/.exec(message) ?? [], [, rank] = /"rank": ?(\d+)/.exec(message) ?? [];
+    if (said === 'process_completed' || said === 'unexpected_error') unanswered.delete(id);
     if (said === 'estimation' && rank) places.set(id, Number(rank) + 1);
     else places.delete(id);
     wait();

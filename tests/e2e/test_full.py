@@ -39,3 +39,14 @@ def test_who_waits_is_told_her_place_in_the_line(home):
     expect(home.switch("attention.0")).to_have_attribute("aria-pressed", "true")
     home.find("#switches .restore").click()
     expect(home.find("#switches .sw.off")).to_have_count(0)
+
+
+def test_an_answer_is_not_lost_with_a_stream_that_ends_too_soon(home):
+    """The server ends the stream of answers when it knows of no question; here one is asked at that very moment."""
+    ended = 'data: {"msg":"close_stream","event_id":null}\n\n'
+    answer = {"content_type": "text/event-stream", "body": ended}
+    home.page.route("**/gradio_api/queue/data*", lambda route: route.fulfill(**answer), times=1)
+    home.switch("attention.0").click()
+    expect(home.switch("attention.0")).to_have_attribute("aria-pressed", "true")
+    home.find("#switches .restore").click()
+    expect(home.find("#switches .sw.off")).to_have_count(0)

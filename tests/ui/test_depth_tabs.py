@@ -220,5 +220,5 @@ def test_every_assignment_named_is_found_and_marked(part):
 def test_the_marked_lines_compute_what_the_box_says():
     (each,) = source.excerpts()["scores"]
     marked = [each["lines"][line - each["first"]].strip() for line in each["marked"]]
-    assert "scores = q @ k.transpose(-2, -1) * scale  # (B, H, T, S)" in marked
+    assert "scores = q * scale @ k.transpose(-2, -1)  # (B, H, T, S)" in marked
     assert each["file"] in source.model.__file__.replace("\\", "/")
