@@ -166,7 +166,8 @@ def wire_run(wiring: Wiring, answers: Answers, controls: Controls) -> None:
         return answers.stages(session, said(event, "at"), *how)
 
     def flip(event: gr.EventData, session: Session, *how: Any) -> Any:
-        return answers.flip(session, said(event, "off"), *how)
+        turn = checks.whole("turn", said(event, "turn") or 0, 0, 10**9)  # by which the page knows its answer
+        return {**answers.flip(session, said(event, "off"), *how), "turn": turn}
 
     def ask(event: gr.EventData, session: Session) -> Any:
         return answers.ask(session, said(event, "text"), said(event, "at"))

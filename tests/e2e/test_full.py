@@ -50,3 +50,17 @@ def test_an_answer_is_not_lost_with_a_stream_that_ends_too_soon(home):
     expect(home.switch("attention.0")).to_have_attribute("aria-pressed", "true")
     home.find("#switches .restore").click()
     expect(home.find("#switches .sw.off")).to_have_count(0)
+
+
+def test_of_switches_pressed_while_one_is_under_way_the_last_ones_count(home):
+    """Whatever is asked meanwhile, the server reads the text with what the page shows as off."""
+    server = serving.server()
+    with server.runs._lock:
+        for word in ("attention.0", "attention.1", "feed_forward.2"):
+            home.switch(word).click()
+        home.switch("attention.0").click()
+    home.quiet()
+    home.address_says(off="attention.1,feed_forward.2")
+    home.find("#switches .restore").click()
+    home.quiet()
+    home.address_says(off=None)
