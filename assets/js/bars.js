@@ -14,6 +14,9 @@ playground.bars = (element, props, watch, ask, stages, branch) => {
   const words = () => props.words[state.lang];
   const replace = playground.roving(rows, 'button');
   let timer, waiting, known = null, staged = null; // the last stages told, and those of the position on screen
+  let guess = '';
+  const guesses = playground.newest((turn) => ask({ text: guess, at: state.at, turn }));
+  const stagings = playground.newest((turn) => stages({ at: state.at, turn }));
 
   function row(id, label, parts, logit, rank, widest, kind) {
     const w = words();
@@ -72,16 +75,18 @@ playground.bars = (element, props, watch, ask, stages, branch) => {
   // Stages are asked for where the player rests: when sampling is chosen, and when its controls move.
   function restage() {
     clearTimeout(waiting);
-    waiting = setTimeout(() => { if (state.view && !state.playing) stages({ at: state.at }); }, 120);
+    waiting = setTimeout(() => { if (state.view && !state.playing) stagings.ask(); }, 120);
   }
   function reask() {
     clearTimeout(timer);
     if (!input.value) { answer.textContent = ''; return; }
-    timer = setTimeout(() => ask({ text: input.value, at: state.at }), 200);
+    timer = setTimeout(() => { guess = input.value; guesses.ask(); }, 200);
   }
   function tell() {
     const found = playground.read(props);
     if (!found) return;
+    guesses.answered(found.turn);
+    stagings.answered(found.turn);
     if ('staged' in found) { known = { ...found, text: state.view.text }; draw(); return; }
     if (found.at !== state.at || !input.value) return;
     answer.textContent = fill(words().asked, { ...found, p: number(found.probability, 4), logit: found.logit.toFixed(3) });
@@ -91,6 +96,7 @@ playground.bars = (element, props, watch, ask, stages, branch) => {
   on('view', draw);
   on('at', () => { draw(); if (known?.staged || (state.view && !state.view.greedy)) restage(); });
   on('choosing', restage);
+  on('refused', () => { guesses.drop(); stagings.drop(); });
   on('language', draw);
   watch('value', tell);
   draw();

@@ -8,7 +8,7 @@ playground.lessons = (element, props, watch, ask, begin, stop, through, take_hom
   // What is known of each experiment: its description by language, the visitor's values, the last answer, the guesses.
   const parts = Object.fromEntries(table.flatMap((lesson) => lesson.parts.map((name) => [name, { lesson: lesson.name, about: {}, values: null, answer: null, guesses: {}, slots: {} }])));
   const first = (lesson) => table.find(({ name }) => name === lesson).parts[0];
-  let part = null, asked = 0, drawn = '';
+  let part = null, drawn = '';
 
   const contents = el('nav', { class: 'contents' });
   const title = el('h2', { tabindex: -1 });
@@ -84,7 +84,7 @@ playground.lessons = (element, props, watch, ask, begin, stop, through, take_hom
   // A training: started, stopped, resumed where it stopped or begun again, and how far it has come.
   function run(anew) {
     const here = parts[part];
-    here.started = ++asked;
+    const asked = here.started = playground.question();
     for (const each of Object.values(parts)) each.meant = null; // the server keeps one training
     here.meant = JSON.stringify(here.values);
     begin({ asked, part, values: here.values, anew });
@@ -129,20 +129,16 @@ playground.lessons = (element, props, watch, ask, begin, stop, through, take_hom
     behind.replaceChildren(el('div', {}, el('h3', { text: w.formula }), formula), el('div', {}, el('h3', { text: w.code }), ...code));
   }
 
-  // Ask for this experiment as its controls stand, one question at a time: while one is on its way, the next waits for
-  // its answer and then asks what is wanted by then. (Gradio's own always_last would ask the first one's values again.)
-  let slow, asking = 0, once_more = false;
+  // Ask for this experiment as its controls stand.
+  let slow;
+  const asks = playground.newest((asked) => ask({ asked, part, values: parts[part].values ?? {}, known: !!parts[part].about[state.lang] }));
   function want() {
     clearTimeout(slow);
     slow = setTimeout(() => pictures.classList.add('stale'), 400);
-    if (asking) { once_more = true; return; }
-    const here = parts[part];
-    asking = ++asked;
-    ask({ asked, part, values: here.values ?? {}, known: !!here.about[state.lang] });
+    asks.ask();
   }
-  function answered() {
-    asking = 0;
-    if (once_more) { once_more = false; want(); return; }
+  function rest() {
+    if (asks.busy) return;
     clearTimeout(slow);
     pictures.classList.remove('stale');
   }
@@ -173,12 +169,12 @@ playground.lessons = (element, props, watch, ask, begin, stop, through, take_hom
       if (answer.about) describe();
       found();
     }
-    if (answer.asked === asking) answered();
+    asks.answered(answer.asked);
+    rest();
   }
 
   on('language', () => { for (const here of Object.values(parts)) if (here.answer && !here.answer.shown[state.lang]) here.answer = null; lists(); show(); });
-  on('refused', () => { answered(); const here = parts[part]; if (here.answer?.asked !== here.started) here.started = null; progress(); });
-  on('trouble', (now) => { if (!now && asking) answered(); });
+  on('refused', () => { asks.free(); rest(); const here = parts[part]; if (here.answer?.asked !== here.started) here.started = null; progress(); });
   watch('value', take);
   const lesson = table.find(({ name }) => name === arrived.get('lesson')) ?? table[0];
   open(lesson.parts.includes(arrived.get('part')) ? arrived.get('part') : lesson.parts[0], false);

@@ -9,14 +9,15 @@ playground.lessonStages = (words, through, take) => {
   const said = el('p', { class: 'note', role: 'status' });
   const root = el('section', { class: 'stages', hidden: true }, el('h3', {}), el('label', {}, el('span', {}), told, slider), written, el('div', { class: 'tools' }, look, file), said);
   let stages = [], models = {}, at = -1; // at: -1 follows the newest
-  let timer, wanted = null, reading = false, making = false; // one model is read at a time, then the one wanted by then
+  let timer, wanted = null, making = false;
+  const reads = playground.newest((turn) => through({ model: wanted, turn }));
 
   const chosen = () => stages[at < 0 ? stages.length - 1 : Math.min(at, stages.length - 1)];
   const name = (stage) => models[stage?.step];
   const seen = () => stages.find((stage) => name(stage) && name(stage) === state.view?.query.model);
   function wish(stage) {
     wanted = name(stage);
-    if (!reading) { reading = true; through({ model: wanted }); }
+    reads.ask();
     show();
   }
   function go(to) {
@@ -43,18 +44,12 @@ playground.lessonStages = (words, through, take) => {
     look.disabled = !name(stage) || seen() === stage;
     file.disabled = !name(stage);
     const looking = seen();
-    const telling = making ? w.making : reading ? w.reading : looking ? fill(w.looking, { step: looking.step }) : w.through_help;
+    const telling = making ? w.making : reads.busy ? w.reading : looking ? fill(w.looking, { step: looking.step }) : w.through_help;
     if (said.textContent !== telling) said.textContent = telling;
   }
-  function read() { // of the model that was asked for, or of another text
-    const again = reading && wanted !== state.view?.query.model && Object.values(models).includes(wanted);
-    reading = false;
-    if (again) { reading = true; through({ model: wanted }); }
-    show();
-  }
-  playground.on('view', read);
+  playground.on('view', () => { reads.answered(state.view.turn); show(); });
   playground.on('file', () => { making = false; show(); });
-  playground.on('refused', () => { reading = making = false; show(); });
+  playground.on('refused', () => { reads.drop(); making = false; show(); });
   function draw(all, lent) {
     if (stages.length > all.length) at = -1; // another training
     else if (at < 0 && seen()) at = stages.indexOf(seen()); // who looks through one stays there

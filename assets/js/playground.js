@@ -160,6 +160,30 @@ window.playground = (() => {
     else waiting = setTimeout(() => say('place', Math.max(...places.values())), 1000);
   }
 
+  // Asks one question at a time, and then what is wanted by then: of two under way together Gradio's `always_last` would
+  // send the first once more. `send` is given a number that no other question has, for the answer to bring back.
+  let questions = 0;
+  const question = () => (questions += 1);
+  function newest(send) {
+    let underWay = 0, again = false;
+    function ask() {
+      if (underWay) { again = true; return; }
+      again = false;
+      send(underWay = question());
+    }
+    function free() {
+      underWay = 0;
+      if (again) ask();
+    }
+    on('trouble', (now) => { if (!now && underWay) { again = true; free(); } }); // the answer was lost
+    return {
+      ask, free,
+      answered: (number) => { if (number === underWay) free(); },
+      drop: () => { underWay = 0; again = false; },
+      get busy() { return underWay > 0; },
+    };
+  }
+
   // Storage is forbidden in some frames; the page does without.
   function keep(name, value) {
     try { localStorage.setItem(`playground-${name}`, value); } catch { /* not kept */ }
@@ -241,5 +265,5 @@ window.playground = (() => {
 
   const typing = (target) => target.closest?.('input, textarea, select, [contenteditable], [role=tab], [role=slider], [role=listbox], [role=radio]');
 
-  return { bus, state, say, on, select, hover, show, begin, setLanguage, language, look, open, address, again, settle, toggleDark, el, download, fill, number, read, know, given, called, typing, keep, kept, arrived };
+  return { bus, state, say, on, select, hover, show, begin, setLanguage, language, look, open, address, again, settle, toggleDark, question, newest, el, download, fill, number, read, know, given, called, typing, keep, kept, arrived };
 })();

@@ -21,25 +21,10 @@ playground.switches = (element, props, watch, flip) => {
 
   function send(focus) {
     playground.say('asked');
-    pass();
+    flips.ask();
     draw(focus);
   }
-
-  // One change at a time, then the newest: of two under way together Gradio would send the first once more.
-  const PATIENCE = 10_000; // milliseconds; should the answer be lost, what is wanted by then is asked for
-  let turn = 0, underWay = 0, again = false;
-  function pass() {
-    if (underWay) { again = true; return; }
-    again = false;
-    const mine = underWay = ++turn;
-    flip({ off: [...off], turn });
-    setTimeout(() => { if (underWay === mine) { underWay = 0; pass(); } }, PATIENCE);
-  }
-  function answered() {
-    if (!underWay || state.view.turn !== underWay) return;
-    underWay = 0;
-    if (again) pass();
-  }
+  const flips = playground.newest((turn) => flip({ off: [...off], turn }));
 
   // Pictures ask for switches too: words to turn over, or the beginning of all those to restore.
   function asked({ toggle = [], drop }) {
@@ -129,8 +114,8 @@ playground.switches = (element, props, watch, flip) => {
     draw();
   }
   on('switch', asked);
-  on('refused', () => { underWay = 0; again = false; if (state.view) { off = new Set(state.view.query.off?.split(',') ?? []); draw(); } });
-  on('view', () => { answered(); refresh(); });
+  on('refused', () => { flips.drop(); if (state.view) { off = new Set(state.view.query.off?.split(',') ?? []); draw(); } });
+  on('view', () => { flips.answered(state.view.turn); refresh(); });
   on('at', refresh);
   on('language', () => draw());
   watch('value', take);

@@ -9,7 +9,7 @@ import gradio as gr
 
 from playground.errors import PlaygroundError
 from playground.limits import Limits
-from playground.models import TRAINED, Model, Models
+from playground.models import TRAINED, Model, Models, Progress
 from playground.runs import Request, Run, Runs
 from playground.text import labels, say
 
@@ -115,15 +115,14 @@ def heading(_: Model, lang: str) -> dict[str, Any]:
 def about(offered: Sequence[str], model: Model, lang: str) -> dict[str, Any]:
     """What the list of models says: what is offered, and besides a model of the visitor's own while it is in use."""
     choices = [(name, name) for name in offered]
-    own = (
-        [] if model.name in offered else [(say(lang, "page.own_model", step=model.name.rpartition("-")[2]), model.name)]
-    )
-    return {"choices": [*choices, *own], "info": description(model, lang), **labels(lang, "page.model")}
+    if model.name not in offered:
+        choices.append((say(lang, "page.own_model", step=model.name.rpartition("-")[2]), model.name))
+    return {"choices": choices, "info": description(model, lang), **labels(lang, "page.model")}
 
 
 def description(model: Model, lang: str) -> str:
-    kind = {"storyteller": "bundled", "untrained": "untrained"}.get(model.name, "other")
-    kind = "trained" if model.name.startswith(TRAINED) else kind
+    other = "trained" if model.name.startswith(TRAINED) else "other"
+    kind = {"storyteller": "bundled", "untrained": "untrained"}.get(model.name, other)
     config = model.config
     counts = {"parameters": f"{config.n_parameters:,}", "vocab": f"{config.vocab_size:,}", "width": config.emb_dim}
     sizes = {"layers": config.n_layers, "heads": config.n_heads, "context": f"{config.context_length:,}"}
@@ -163,24 +162,28 @@ def wire_run(wiring: Wiring, answers: Answers, controls: Controls) -> None:
         return answers.branch(session, *wanted, *given)
 
     def stages(event: gr.EventData, session: Session, *how: Any) -> Any:
-        return answers.stages(session, said(event, "at"), *how)
+        return echoed(event, answers.stages(session, said(event, "at"), *how))
 
     def flip(event: gr.EventData, session: Session, *how: Any) -> Any:
-        turn = checks.whole("turn", said(event, "turn") or 0, 0, 10**9)  # by which the page knows its answer
-        return {**answers.flip(session, said(event, "off"), *how), "turn": turn}
+        return echoed(event, answers.flip(session, said(event, "off"), *how))
 
     def ask(event: gr.EventData, session: Session) -> Any:
-        return answers.ask(session, said(event, "text"), said(event, "at"))
+        return echoed(event, answers.ask(session, said(event, "text"), said(event, "at")))
 
     begin = [controls.run.click, controls.prompt.submit]
     on(begin, answers.run, [session, controls.prompt, controls.count, *how], [controls.player])
     for part in TABS:
         wire_need(wiring, answers, controls, part.TAB)
-    on([controls.switches.flip], flip, [session, *how], [controls.player], trigger_mode="always_last")
+    on([controls.switches.flip], flip, [session, *how], [controls.player], trigger_mode="multiple")
     on([controls.player.branch, controls.bars.branch], branch, [session, controls.count, *how], [controls.player])
-    on([controls.bars.stages], stages, [session, *how], [controls.bars], trigger_mode="always_last")
+    on([controls.bars.stages], stages, [session, *how], [controls.bars], trigger_mode="multiple")
     gr.on([control.change for control in how], None, None, None, js="() => { playground.say('choosing'); return []; }")
-    on([controls.bars.ask], ask, [session], [controls.bars], trigger_mode="always_last")
+    on([controls.bars.ask], ask, [session], [controls.bars], trigger_mode="multiple")
+
+
+def echoed(event: gr.EventData, answer: dict[str, Any]) -> dict[str, Any]:
+    """The answer with the number of its question, by which the page, that asks one at a time, goes on to the next."""
+    return {**answer, "turn": checks.whole("turn", said(event, "turn") or 0, 0, 10**9)}
 
 
 def wire_need(wiring: Wiring, answers: Answers, controls: Controls, tab: str) -> None:
@@ -209,6 +212,13 @@ def wire_need(wiring: Wiring, answers: Answers, controls: Controls, tab: str) ->
 def wire_model(wiring: Wiring, answers: Answers, controls: Controls, parts: dict[str, Part]) -> None:
     """Another model, with a progress bar while it downloads; what cannot be had leaves everything as it is."""
 
+    def read(session: Session, lang: str, name: Any, report: Progress, *asked: Any) -> list[Any]:
+        prompt, count, *how = asked
+        shown = answers.change_model(session, name, prompt, count, report, *how)
+        model = answers.models.get(name)
+        begun = openings(parts, answers.runs(session.request))
+        return [shown, shape(model, session.request.ablation), *wiring.dress(lang, model), *begun, *[0] * len(reset)]
+
     def change(session: Session, lang: str, name: Any, prompt: Any, count: Any, choosing: Any, temperature: Any,
                top_k: Any, top_p: Any, seed: Any, progress: gr.Progress = PROGRESS) -> list[Any]:  # fmt: skip
         def report(share: float, total: int) -> None:
@@ -217,14 +227,12 @@ def wire_model(wiring: Wiring, answers: Answers, controls: Controls, parts: dict
 
         if name == session.request.model:  # the list says `input` when one merely tabs past it
             return [gr.skip()] * len(outputs)
-        how = (choosing, temperature, top_k, top_p, seed)
-        shown = answers.change_model(session, name, prompt, count, report, *how)
-        model = answers.models.get(name)
-        begun = openings(parts, answers.runs(session.request))
-        return [shown, shape(model, session.request.ablation), *wiring.dress(lang, model), *begun, *[0] * len(reset)]
+        return read(session, lang, name, report, prompt, count, choosing, temperature, top_k, top_p, seed)
 
     def through(event: gr.EventData, session: Session, lang: str, *asked: Any) -> list[Any]:
-        return change(session, lang, borrowed(wiring.models, said(event, "model")).name, *asked)
+        own = borrowed(wiring.models, said(event, "model"))
+        shown, *others = read(session, lang, own.name, lambda *_: None, *asked)
+        return [echoed(event, shown), *others]
 
     reset = [control for part in parts.values() for control in part.reset]
     asked = [controls.model, controls.prompt, controls.count, *controls.how]

@@ -64,3 +64,13 @@ def test_of_switches_pressed_while_one_is_under_way_the_last_ones_count(home):
     home.find("#switches .restore").click()
     home.quiet()
     home.address_says(off=None)
+
+
+def test_of_guesses_typed_while_one_is_under_way_the_last_one_is_told(home):
+    server, box = serving.server(), home.find("#bars .pg-input")
+    with server.runs._lock:
+        for guess in (" was", "Zebra", " the"):
+            box.fill(guess)
+            home.page.wait_for_timeout(300)  # longer than it waits for more letters
+    expect(home.find("#bars .answer")).to_contain_text("“·the”")
+    box.fill("")
