@@ -8,10 +8,11 @@ from torch import Tensor
 
 from playground.gpt.ablation import NOTHING_OFF, Ablation
 from playground.gpt.config import GPTConfig
-from playground.gpt.model import GPTModel, TransformerBlock, scores, switched_off
+from playground.gpt.model import GPTModel, TransformerBlock, switched_off
 from playground.gpt.trace import BlockTrace, Trace
 
 from . import kl_divergence
+from .lens import place_logits
 
 TOGETHER = 1536  # tokens read at once: more would be no faster, and others would wait longer between two pieces
 
@@ -84,8 +85,7 @@ def _wave(
         if layer < model.config.n_layers - 1:
             yield []
     with torch.inference_mode():
-        normed, _ = model.final_norm(x[:, -1], NOTHING_OFF, traced=False)
-        logits = scores(normed, model.token_embedding.weight)  # (N, V)
+        logits = place_logits(model, x[:, -1], NOTHING_OFF)  # (N, V)
     yield list(zip(off, logits, strict=True))
 
 

@@ -109,18 +109,23 @@ def train(
             rng = torch.Generator().manual_seed(recipe.seed * 100_003 + step)
             inputs, targets = with_repeats(inputs, targets, recipe.repeats, rng)
         rate = learning_rate(recipe, step)
-        for group in optimizer.param_groups:
-            group["lr"] = rate
         with torch.random.fork_rng(enabled=device.type == "cpu"):
             torch.manual_seed(recipe.seed * 100_003 + step)  # decides what dropout drops
             with torch.autocast(device.type, torch.bfloat16, enabled=bfloat16):
                 logits = model(inputs)  # (B, T, V)
             loss = F.cross_entropy(logits.flatten(0, 1).float(), targets.flatten())
-            optimizer.zero_grad()
-            loss.backward()
-        nn.utils.clip_grad_norm_(model.parameters(), recipe.clip)
-        optimizer.step()
+            take_step(model, optimizer, loss, rate, recipe.clip)
         yield TrainStep(step + 1, loss.detach(), rate)
+
+
+def take_step(model: nn.Module, optimizer: torch.optim.Optimizer, loss: Tensor, rate: float, clip: float = 1.0) -> None:
+    """One update of all weights, against the gradient of `loss`. Shapes: loss ()"""
+    for group in optimizer.param_groups:
+        group["lr"] = rate
+    optimizer.zero_grad()
+    loss.backward()
+    nn.utils.clip_grad_norm_(model.parameters(), clip)
+    optimizer.step()
 
 
 @torch.inference_mode()

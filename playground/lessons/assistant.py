@@ -8,11 +8,10 @@ from collections.abc import Iterator
 
 from .fine_tuning import FORMS, pretrained, tune
 from .lesson import Choice, Experiment, Lesson, Number, Progress, Seed, Text
-from .policy import JUDGES, Goal, improve
-from .reward_model import BEGINNING, LABELS, Head, score, shipped, train_reward
+from .policy import BETAS, JUDGES, Goal, improve
+from .reward_model import BEGINNING, LABELS, score, shipped, shipped_head, train_reward
 
 RATES = {"gentle": 3e-4, "rough": 1e-3}
-BETAS = {"none": 0.0, "long": 0.05, "short": 0.2}
 
 
 def sft(pairs: str, rate: str, steps: float, seed: int) -> Iterator[Progress]:
@@ -24,7 +23,7 @@ def reward(labels: str, steps: float, seed: int) -> Iterator[Progress]:
 
 
 def policy(judge: str, leash: str, steps: float, seed: int) -> Iterator[Progress]:
-    return improve(Goal(judge, BETAS[leash], Head.of(shipped()["reward_model"])), int(steps), seed)
+    return improve(Goal(judge, BETAS[leash], shipped_head()), int(steps), seed)
 
 
 LESSON = Lesson(

@@ -13,12 +13,12 @@ from typing import Literal
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
 from playground.gpt.cache import KVCache
 from playground.gpt.generate import generate
 from playground.gpt.model import GPTModel
-from playground.gpt.train import Recipe, learning_rate, optimizer_for
+from playground.gpt.train import Recipe, learning_rate, optimizer_for, take_step
 
 from .bundled import storyteller, words
 from .lesson import Progress
@@ -238,13 +238,3 @@ def looked_at(model: GPTModel, found: Tuned, unseen: Sequence[Rows]) -> Iterator
         now = replace(one, after=says(model, one.pair.prompt))
         found = replace(found, answered=(*found.answered[:i], now, *found.answered[i + 1 :]))
         yield found
-
-
-def take_step(model: nn.Module, optimizer: torch.optim.Optimizer, loss: Tensor, rate: float, clip: float = 1.0) -> None:
-    """One update of all weights, as in playground.gpt.train."""
-    for group in optimizer.param_groups:
-        group["lr"] = rate
-    optimizer.zero_grad()
-    loss.backward()
-    nn.utils.clip_grad_norm_(model.parameters(), clip)
-    optimizer.step()

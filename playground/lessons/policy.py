@@ -15,15 +15,16 @@ from torch import Tensor
 
 from playground.gpt.cache import KVCache
 from playground.gpt.model import GPTModel
-from playground.gpt.train import Recipe, optimizer_for
+from playground.gpt.train import Recipe, optimizer_for, take_step
 
 from .bundled import storyteller, words
-from .fine_tuning import take_step, trainable
+from .fine_tuning import trainable
 from .lesson import Progress
 from .little_stories import HAPPY_WORDS, SAD_WORDS, facts
 from .reward_model import Head, rewards
 
 JUDGES = ("model", "words")  # the reward model, and the count of words
+BETAS = {"none": 0.0, "long": 0.05, "short": 0.2}  # of the leashes on offer
 NEW_TOKENS = 20
 BATCH = 16  # stories of one step
 EPOCHS = 2  # times that each is learnt from

@@ -153,6 +153,10 @@ class Head:
         return cls(torch.tensor(model["head"]), model["bias"])
 
 
+def shipped_head() -> Head:
+    return Head.of(shipped()["reward_model"])
+
+
 def rewards(states: Tensor, head: Head) -> Tensor:
     """r = w · h + b, of texts of which storyteller holds such states at the last token. Shapes: (..., C) -> (...)"""
     return states @ head.weights + head.bias
@@ -177,7 +181,7 @@ def score(text: str) -> Scored:
     ids = words().encode(text)
     if not ids:
         raise PromptEmpty()
-    head = Head.of(shipped()["reward_model"])
+    head = shipped_head()
     states = storyteller().trace(torch.tensor([ids])).final_norm.after[0]  # (T, C)
     denials = rewards(hidden_states([f"{BEGINNING} {each}" for each in DENIALS]), head).tolist()
     labels = tuple(words().label(token) for token in ids)

@@ -14,8 +14,6 @@ import torch
 from . import policy, reward_model
 from .little_stories import preferences
 
-BETAS = (0.0, 0.05, 0.2)
-
 
 def train_head(steps: int, seed: int) -> dict[str, Any]:
     """A reward model as it is shipped: the row of weights, rounded, and what centres its rewards."""
@@ -60,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "reward_model": head,
         "policies": [],
     }
-    for beta in BETAS:
+    for beta in policy.BETAS.values():
         results["policies"].append(
             improve(policy.Goal("model", beta, reward_model.Head.of(head)), args.policy_steps, args.seed)
         )

@@ -8,11 +8,12 @@ import torch
 from playground.errors import PromptEmpty
 from playground.gpt.generate import generate
 from playground.gpt.sampling import GREEDY
+from playground.gpt.train import take_step
 from playground.lessons import fine_tuning, little_stories, policy, reward_model
 from playground.lessons.bundled import storyteller, words
 from playground.lessons.little_stories import KINDS, NEW, TAUGHT, Fact, facts, pair, pairs, preferences
 from playground.lessons.policy import Goal, Written
-from playground.lessons.reward_model import Head, shipped
+from playground.lessons.reward_model import shipped, shipped_head
 
 TOM = Fact("Tom", "park", "red", "ball")
 END = words().end_of_text
@@ -113,7 +114,7 @@ def test_an_answer_counts_as_right_if_the_model_writes_it_and_stops():
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, fused=True)
     assert not fine_tuning.exact(model, told).any()
     for _ in range(6):  # by heart
-        fine_tuning.take_step(model, optimizer, fine_tuning.answer_loss(model, told), 1e-3)
+        take_step(model, optimizer, fine_tuning.answer_loss(model, told), 1e-3)
     for each, right in zip(some, fine_tuning.exact(model, told).tolist(), strict=True):
         tokens = [step.token for step in generate(model, words().encode(each.prompt), 10)]
         assert (tokens == [*words().encode(each.answer), END]) == right
@@ -167,7 +168,7 @@ def test_the_shipped_reward_model_prefers_happy_endings_and_does_not_understand_
     assert shipped()["reward_model"]["held_out_right"] > 0.85
     scored = reward_model.score("Tom smiled.")
     assert scored.denials["Tom was not happy."] > scored.denials["Tom was not sad."]
-    head = Head.of(shipped()["reward_model"])
+    head = shipped_head()
     by_hand = reward_model.hidden_states(["Tom smiled."]) @ head.weights + head.bias
     assert float(scored.rewards[-1]) == pytest.approx(float(by_hand[0]), abs=1e-3)
 
@@ -254,7 +255,7 @@ def test_log_probabilities_are_those_of_the_tokens_written(story):
     logs = policy.log_probabilities(storyteller(), story)
     alone = storyteller()(story.ids[1:2, :-1])[0, -1].log_softmax(-1)
     assert float(logs[1, -1]) == pytest.approx(float(alone[story.ids[1, -1]]), abs=1e-4)
-    judged = policy.judge(story, Head.of(shipped()["reward_model"]))
+    judged = policy.judge(story, shipped_head())
     torch.testing.assert_close(judged.reference, logs, rtol=1e-4, atol=1e-4)
 
 
@@ -262,7 +263,7 @@ def test_a_story_is_judged_by_all_of_its_text_and_no_more():
     tokens = [*words().encode("Tom was in the park. Tom lost a red ball."), *words().encode(" Tom smiled."), END, 5]
     written = torch.tensor([[True] * 4 + [False]])
     told = Written(torch.tensor([tokens]), written)
-    head = Head.of(shipped()["reward_model"])
+    head = shipped_head()
     judged = policy.judge(told, head)
     text = "Tom was in the park. Tom lost a red ball. Tom smiled."
     assert told.text(0) == " Tom smiled."
@@ -276,7 +277,7 @@ def test_words_are_counted_whole():
 
 
 def test_a_first_update_starts_from_ratio_one_and_zero_distance():
-    *_, last = policy.improve(Goal("words", 0.05, Head.of(shipped()["reward_model"])), 1, 3)
+    *_, last = policy.improve(Goal("words", 0.05, shipped_head()), 1, 3)
     found = last.found
     assert found.kl[0] == pytest.approx(0, abs=1e-3)
     assert len(found.rewards) == len(found.clipped) == 1

@@ -79,7 +79,7 @@ def test_the_grid_is_made_again_with_the_same_numbers(tmp_path, texts, monkeypat
 
 
 def test_the_assistants_trainings_are_made_again_with_the_same_numbers(tmp_path, monkeypatch):
-    monkeypatch.setattr(run_assistant, "BETAS", (0.05,))
+    monkeypatch.setattr(run_assistant.policy, "BETAS", {"long": 0.05})
     small = ("--reward-steps", "2", "--policy-steps", "1")
     one, other = twice(run_assistant.main, tmp_path, *small, file="results.json")
     assert one == other

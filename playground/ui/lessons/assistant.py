@@ -15,7 +15,7 @@ from .view import Question, Samples, Shown, View
 from .words import Word, words, yes
 
 PRETRAINED, SFT, REWARD, SCORE, POLICY, LEASH = lesson.LESSON.experiments
-LEASHES = {0.0: OFF, 0.05: FEED_FORWARD, 0.2: NORM}  # their colours
+LEASHES = dict(zip(policy.BETAS.values(), (OFF, FEED_FORWARD, NORM), strict=True))  # β -> its colour
 SHOWN = 4  # stories beside each other
 STEPS = ("pretraining", "sft", "reward", "ppo")
 
@@ -276,7 +276,7 @@ def draw_leash(found: dict[str, Any], lang: str) -> Shown:
 
 
 def leash_questions(runs: list[dict[str, Any]]) -> list[Question]:
-    names = tuple(lesson.BETAS)  # in the order of the runs
+    names = tuple(policy.BETAS)  # in the order of the runs
     last = {name: policy_end(run) for name, run in zip(names, runs, strict=True)}
     kl = {name: f"{each[1]:.1f}" for name, each in last.items()}
     reward = {name: f"{each[0]:+.2f}" for name, each in last.items()}
