@@ -67,9 +67,9 @@ def gap(found: lesson.Grown) -> Question:
     """Whether what it was trained on costs less than what it never saw."""
     recent = found.losses[-10:]
     trained, unseen = sum(recent) / len(recent), found.stages[-1].held_out
-    right = "same" if abs(trained - unseen) <= ALIKE else "training" if trained < unseen else "held_out"
+    right = "alike" if abs(trained - unseen) <= ALIKE else "training" if trained < unseen else "held_out"
     return Question(
-        "q_gap", ("training", "held_out", "same"), right, {"trained": f"{trained:.2f}", "unseen": f"{unseen:.2f}"}
+        "q_gap", ("training", "held_out", "alike"), right, {"trained": f"{trained:.2f}", "unseen": f"{unseen:.2f}"}
     )
 
 
