@@ -77,8 +77,8 @@ playground.player = (element, props, watch, branch, ...asks) => {
     clearTimeout(timer);
     if (!playing) return;
     const ahead = last() - state.at, left = goal ? goal - made() : Infinity;
-    const count = Math.min(Math.max(1, speed / 2), left);
-    if (left > 0 && !view.stop && ahead <= count / 2) more(count);
+    const count = Math.min(speed < 4 ? 1 : speed, left);
+    if (left > 0 && !view.stop && ahead < count) more(count);
     if (ahead > 0) playground.select(state.at + 1);
     else if (!busy) return halt();
     else return; // the answer goes on
@@ -184,6 +184,13 @@ playground.player = (element, props, watch, branch, ...asks) => {
     notes.replaceChildren(...(view.notices[state.lang] ?? []).map((text) => el('p', { text })));
   }
 
+  // With the next frame: to ask where it stands while all else is being drawn would lay the page out once more.
+  let scrolling;
+  function into(here) {
+    const top = here.offsetTop - strip.offsetTop;
+    if (top < strip.scrollTop || top + here.offsetHeight > strip.scrollTop + strip.clientHeight) strip.scrollTop = top - strip.clientHeight / 2;
+  }
+
   function mark() {
     for (const old of strip.querySelectorAll('.here')) { old.classList.remove('here'); old.tabIndex = -1; old.removeAttribute('aria-current'); }
     const here = strip.querySelector(`[data-i="${state.at}"]`);
@@ -193,8 +200,8 @@ playground.player = (element, props, watch, branch, ...asks) => {
       here.tabIndex = 0;
       here.setAttribute('aria-current', 'true');
       if (focused) here.focus({ preventScroll: true });
-      const top = here.offsetTop - strip.offsetTop;
-      if (top < strip.scrollTop || top + here.offsetHeight > strip.scrollTop + strip.clientHeight) strip.scrollTop = top - strip.clientHeight / 2;
+      cancelAnimationFrame(scrolling);
+      scrolling = requestAnimationFrame(() => into(here));
     }
     element.dataset.at = state.at;
     label();

@@ -74,6 +74,12 @@ window.playground = (() => {
     }, 250);
   }
 
+  // Gradio copies all that its components know, thousands of values for one step, each by itself: what is no object is
+  // its own copy.
+  const copy = window.structuredClone;
+  const plain = new Set(['string', 'number', 'boolean', 'undefined', 'bigint']);
+  window.structuredClone = (value, ...how) => (value === null || plain.has(typeof value) ? value : copy(value, ...how));
+
   // Gradio asks through fetch. What gets no answer at all, or finds no place in the queue, is told in our own words,
   // until something gets an answer again, or a place.
   const ask = window.fetch;

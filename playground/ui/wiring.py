@@ -241,8 +241,11 @@ class Wiring:
 
         What a visitor asked for clears the last refusal when it succeeds; what merely follows from it (not `asked`)
         leaves it standing. Only what happens on `arriving` may come before the session knows its page.
+
+        The state of every event is shown, hidden, on the alert alone: at each message Gradio copies all components
+        that ever showed one, with all inside them, and after a page's first event that was half of what a step took.
         """
-        how = {"show_progress": "hidden", "api_visibility": "private", **how}
+        how = {"show_progress": "hidden", "show_progress_on": [self.alert], "api_visibility": "private", **how}
         guard = guarded(fn, len(outputs), asked, arriving)
         event = guard, list(inputs), [*outputs, self.alert]
         # Events of Component are unknown to gr.on.

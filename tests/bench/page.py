@@ -35,16 +35,16 @@ MOVED = """() => playground.state.at === {at} && document.querySelector('#player
   && document.querySelector('#attention-map .band.at')"""
 REDRAWN = "() => +document.querySelector('#attention-map [data-drawn]').dataset.drawn > {drawn}"
 PLAYED_FRAMES = """async (patience) => {
-  const strip = document.querySelector('#player .strip');
+  const here = () => document.querySelector('#player .tok.here').dataset.i;
   const from = performance.now();
-  let before = strip.dataset.count, frames = 0, last = from;
-  while (performance.now() - from < patience && !playground.state.view.stop) {
+  let before = here(), frames = 0, last = from;
+  while (performance.now() - from < patience && !(playground.state.view.stop && playground.state.at === STATE().last)) {
     await new Promise(requestAnimationFrame);
-    if (strip.dataset.count === before) continue;
-    [before, frames, last] = [strip.dataset.count, frames + 1, performance.now()];
+    if (here() === before) continue;
+    [before, frames, last] = [here(), frames + 1, performance.now()];
   }
   return frames / ((last - from) / 1000);
-}"""
+}""".replace("STATE", f"({STATE})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ def known_steps(visit: Visit, port: int, count: int) -> Steps:
 
 
 def played(visit: Visit, port: int) -> float:
-    """Units: tokens a second, each in a frame of its own"""
+    """How fast the player goes on to tokens just written, each drawn in a frame of its own. Units: tokens a second"""
     opened(visit, port, prompt=PROMPT, n=0)
     visit.page.locator(".pg-speed").select_option("16")
     visit.page.keyboard.press("End")

@@ -336,3 +336,10 @@ def upload(name: str, data: bytes) -> int:
     return httpx.post(
         f"{serving.server().url}/gradio_api/upload", files={"files": (name, data)}, trust_env=False, timeout=30
     ).status_code
+
+
+def test_of_every_question_one_component_at_most_shows_the_state(config):
+    """Gradio copies it at each message, with all that is inside it."""
+    for handler in config["dependencies"]:
+        if handler["backend_fn"]:
+            assert len(handler["show_progress_on"] or handler["outputs"]) == 1, handler["api_name"]
