@@ -29,8 +29,8 @@ class Request:
     made: tuple[int, ...] = ()  # tokens written after the prompt
     ablation: Ablation = NOTHING_OFF
     kept: int | None = None  # of the prompt's tokens only the first so many: the text left it there
-    fixed: int = field(default=0, compare=False)  # of `made`, so many are not what writing it again would give,
-    by_hand: int = field(default=0, compare=False)  # and so many a visitor has put or kept when putting one
+    fixed: int = field(default=0, compare=False)  # of `made`, so many are not what writing it again would give
+    turn: int = field(default=0, compare=False)  # how often its visitor has begun anew: Run, another token, model
     repaired: int = field(default=0, compare=False)  # so many lone surrogates of the prompt have become U+FFFD
 
     def __post_init__(self) -> None:

@@ -15,8 +15,8 @@ playground.bars = (element, props, watch, ask, stages, branch) => {
   const replace = playground.roving(rows, 'button');
   let timer, waiting, known = null, staged = null; // the last stages told, and those of the position on screen
   let guess = '';
-  const guesses = playground.newest((turn) => ask({ text: guess, at: state.at, turn }));
-  const stagings = playground.newest((turn) => stages({ at: state.at, turn }));
+  const guesses = playground.newest((turn) => ask({ text: guess, at: state.at, turn }), () => {});
+  const stagings = playground.newest((turn) => stages({ at: state.at, turn }), () => {});
 
   function row(id, label, parts, logit, rank, widest, kind) {
     const w = words();
@@ -75,7 +75,7 @@ playground.bars = (element, props, watch, ask, stages, branch) => {
   // Stages are asked for where the player rests: when sampling is chosen, and when its controls move.
   function restage() {
     clearTimeout(waiting);
-    waiting = setTimeout(() => { if (state.view && !state.playing) stagings.ask(); }, 120);
+    waiting = setTimeout(() => { if (state.playing) restage(); else if (state.view) stagings.ask(); }, 120);
   }
   function reask() {
     clearTimeout(timer);
@@ -96,7 +96,6 @@ playground.bars = (element, props, watch, ask, stages, branch) => {
   on('view', draw);
   on('at', () => { draw(); if (known?.staged || (state.view && !state.view.greedy)) restage(); });
   on('choosing', restage);
-  on('refused', () => { guesses.drop(); stagings.drop(); });
   on('language', draw);
   watch('value', tell);
   draw();

@@ -230,7 +230,9 @@ playground.figure = (element, props, watch, redraw) => {
   on('hover', place);
   on('language', empty);
   on('size', take);
-  on('refused', () => wait(false));
+  const unasked = () => { asked = null; }; // it may be asked for again
+  on('refused', () => { unasked(); wait(awaited && follow?.position !== index()); });
+  on('trouble', (now) => { if (!now && figure) { unasked(); askForPosition(); } });
   new MutationObserver(take).observe(document.body, { attributes: true, attributeFilter: ['class'] });
   // Its place changes with the window, and when a tab is opened again after the window changed behind it.
   let resized, width = 0;

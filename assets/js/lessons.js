@@ -131,7 +131,7 @@ playground.lessons = (element, props, watch, ask, begin, stop, through, take_hom
 
   // Ask for this experiment as its controls stand.
   let slow;
-  const asks = playground.newest((asked) => ask({ asked, part, values: parts[part].values ?? {}, known: !!parts[part].about[state.lang] }));
+  const asks = playground.newest((asked) => ask({ asked, part, values: parts[part].values ?? {}, known: !!parts[part].about[state.lang] }), rest);
   function want() {
     clearTimeout(slow);
     slow = setTimeout(() => pictures.classList.add('stale'), 400);
@@ -163,7 +163,8 @@ playground.lessons = (element, props, watch, ask, begin, stop, through, take_hom
     if (!answer) return;
     const here = parts[answer.part];
     if (answer.about) Object.assign(here.about, answer.about);
-    if (Object.keys(answer.shown).length || !here.answer) here.answer = answer;
+    const late = Object.keys(here.answer?.shown ?? {}).length && answer.asked < here.answer.asked;
+    if (!late && (Object.keys(answer.shown).length || !here.answer)) here.answer = answer;
     if (answer.progress && !answer.progress.running && answer.asked === here.started) here.started = null;
     if (answer.part === part) {
       if (answer.about) describe();
@@ -174,7 +175,10 @@ playground.lessons = (element, props, watch, ask, begin, stop, through, take_hom
   }
 
   on('language', () => { for (const here of Object.values(parts)) if (here.answer && !here.answer.shown[state.lang]) here.answer = null; lists(); show(); });
-  on('refused', () => { asks.free(); rest(); const here = parts[part]; if (here.answer?.asked !== here.started) here.started = null; progress(); });
+  on('refused', () => { // it may be anything on the page that was
+    for (const here of Object.values(parts)) if (here.started && !playground.awaits(here.started)) here.started = null;
+    progress();
+  });
   watch('value', take);
   const lesson = table.find(({ name }) => name === arrived.get('lesson')) ?? table[0];
   open(lesson.parts.includes(arrived.get('part')) ? arrived.get('part') : lesson.parts[0], false);

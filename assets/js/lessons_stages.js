@@ -10,7 +10,7 @@ playground.lessonStages = (words, through, take) => {
   const root = el('section', { class: 'stages', hidden: true }, el('h3', {}), el('label', {}, el('span', {}), told, slider), written, el('div', { class: 'tools' }, look, file), said);
   let stages = [], models = {}, at = -1; // at: -1 follows the newest
   let timer, wanted = null, making = false;
-  const reads = playground.newest((turn) => through({ model: wanted, turn }));
+  const reads = playground.newest((turn) => through({ model: wanted, turn }), () => show());
 
   const chosen = () => stages[at < 0 ? stages.length - 1 : Math.min(at, stages.length - 1)];
   const name = (stage) => models[stage?.step];
@@ -49,7 +49,7 @@ playground.lessonStages = (words, through, take) => {
   }
   playground.on('view', () => { reads.answered(state.view.turn); show(); });
   playground.on('file', () => { making = false; show(); });
-  playground.on('refused', () => { reads.drop(); making = false; show(); });
+  playground.on('refused', () => { making = false; show(); });
   function draw(all, lent) {
     if (stages.length > all.length) at = -1; // another training
     else if (at < 0 && seen()) at = stages.indexOf(seen()); // who looks through one stays there

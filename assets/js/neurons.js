@@ -44,6 +44,8 @@ playground.neurons = (element, props, watch, redraw) => {
   }
   on('at', draw);
   on('language', draw);
+  on('refused', () => { asked = null; });
+  on('trouble', (now) => { if (!now && shown) { asked = null; draw(); } });
   watch('value', take);
   take();
 };

@@ -6,7 +6,7 @@ playground.player = (element, props, watch, branch, ...asks) => {
   const bar = element.querySelector('.transport');
   const notes = element.querySelector('.notices');
   const SPEEDS = [0.5, 1, 2, 4, 16];
-  let view = null, busy = false, playing = false, goal = 0, timer = null, asking = null, speed = 2;
+  let view = null, busy = false, playing = false, goal = 0, timer = null, asking = null, turn = 0, speed = 2;
   const words = () => props.words[state.lang];
   const last = () => view.start + view.steps.length - 1;
   const made = () => view.start + view.labels.length - view.n_prompt;
@@ -62,12 +62,16 @@ playground.player = (element, props, watch, branch, ...asks) => {
     ask(count);
   }
 
-  // Should the answer be lost on its way, it is asked for again; who answers knows what was written already.
+  // Should the answer be lost on its way, it is asked for again; who answers knows what was written already. One that
+  // only waits in the line is not: the line would grow by it.
   const PATIENCE = 10_000; // milliseconds
   function ask(count) {
     clearTimeout(asking);
     if (!busy) return;
-    of_tab(0)({ text: view.text, from: view.start + view.labels.length, count });
+    if (!playground.awaits(turn)) {
+      turn = playground.question();
+      of_tab(0)({ text: view.text, from: view.start + view.labels.length, count, turn });
+    }
     asking = setTimeout(() => ask(count), PATIENCE);
   }
 
@@ -78,7 +82,7 @@ playground.player = (element, props, watch, branch, ...asks) => {
     if (!playing) return;
     const ahead = last() - state.at, left = goal ? goal - made() : Infinity;
     const count = Math.min(speed < 4 ? 1 : speed, left);
-    if (left > 0 && !view.stop && ahead < count) more(count);
+    if (left > 0 && !view.stop && ahead < count / 2) more(count);
     if (ahead > 0) playground.select(state.at + 1);
     else if (!busy) return halt();
     else return; // the answer goes on
@@ -89,7 +93,9 @@ playground.player = (element, props, watch, branch, ...asks) => {
   function take() {
     const news = playground.read(props);
     if (!news) return;
-    const more = view && news.text === view.text && news.from === view.start + view.labels.length;
+    const same = view && news.text === view.text;
+    const more = same && news.from === view.start + view.labels.length;
+    const slid = same && news.start > view.start; // past the context every row is new, yet the text goes on
     const stale = view && news.from > news.start && !more;
     if (stale) return;
     busy = false;
@@ -98,15 +104,16 @@ playground.player = (element, props, watch, branch, ...asks) => {
     view = more
       ? { ...news, labels: [...view.labels, ...news.labels], steps: [...view.steps.slice(0, -1), ...news.steps], groups: [...view.groups, ...news.groups] }
       : { ...news };
-    if (!more) { clearTimeout(timer); playing = false; goal = 0; }
+    const continued = more || slid;
+    if (!continued) { clearTimeout(timer); playing = false; goal = 0; }
     if (news.goal) { goal = news.goal; playing = made() < goal; }
     state.view = view;
     // A character that the new token completes takes tokens drawn before under it: then all are drawn again.
     const alone = more && !news.groups.some(([first]) => first < news.from);
     draw(alone ? news.labels.length : null);
     playground.show(view);
-    playground.select(more ? before + (waited ? 1 : 0) : news.at ?? before);
-    if (playing && (waited || !more)) timer = setTimeout(tick, more ? Math.max(0, 600 / speed - 60) : 0);
+    playground.select(continued ? before + (waited ? 1 : 0) : news.at ?? before);
+    if (playing && (waited || !continued)) timer = setTimeout(tick, continued ? Math.max(0, 600 / speed - 60) : 0);
     label();
   }
 
@@ -220,6 +227,7 @@ playground.player = (element, props, watch, branch, ...asks) => {
     patience = setTimeout(() => { slow.textContent = words().slow; document.documentElement.dataset.slow = '1'; }, SLOW);
   });
   document.addEventListener('click', (event) => { if (event.target.closest?.('#run')) playground.say('asked'); });
+  document.addEventListener('keydown', (event) => { if (event.key === 'Enter' && !event.shiftKey && event.target.closest?.('#prompt')) playground.say('asked'); });
   on('view', answered);
   on('refused', answered);
 
@@ -253,6 +261,7 @@ playground.player = (element, props, watch, branch, ...asks) => {
   const see = () => of_tab(1)({});
   on('see', see);
   on('language', see);
+  on('trouble', (now) => { if (!now) see(); }); // whatever was asked meanwhile is lost
   watch('value', () => { take(); if (playground.read(props)?.drawn !== state.look.tab) see(); });
   take();
 };

@@ -99,18 +99,20 @@ window.playground = (() => {
     }
   };
 
-  const unanswered = new Set(); // questions that are in the queue
-  let joining = 0; // those on their way into it
+  // Questions in the queue by their names there, those on their way into it by one of ours; and what each says.
+  const unanswered = new Map();
   async function joined(request) {
-    joining += 1;
+    const onItsWay = Symbol('question'), said = JSON.parse(request[1]?.body ?? '{}').event_data;
+    unanswered.set(onItsWay, said);
     try {
       const answer = await ask(...request);
-      if (answer.ok) unanswered.add((await answer.clone().json()).event_id);
+      if (answer.ok) unanswered.set((await answer.clone().json()).event_id, said);
       return answer;
     } finally {
-      joining -= 1;
+      unanswered.delete(onItsWay);
     }
   }
+  const awaits = (number) => [...unanswered.values()].some((said) => said && [said.turn, said.asked].includes(number));
 
   // The stream of answers, handed on message by message. The server ends it as soon as it knows of no question; one that
   // is asked at that very moment would be lost with it, so then the stream is taken up again.
@@ -122,13 +124,14 @@ window.playground = (() => {
         let ending = '', from = answer;
         do {
           ending = await handOn(from.body, send);
-          from = ending && (joining || unanswered.size) ? await ask(...request) : null;
+          from = ending && unanswered.size ? await ask(...request) : null;
         } while (from?.ok);
         send(ending);
         out.close();
       } catch (error) {
         out.error(error);
       }
+      for (const name of unanswered.keys()) if (typeof name === 'string') unanswered.delete(name); // gets no answer now
     } }), answer);
   }
 
@@ -161,16 +164,21 @@ window.playground = (() => {
   }
   let waiting = null;
   function wait() { // told after a second: mostly it is over by then
+    if (places.size) {
+      waiting ??= setTimeout(() => { waiting = null; say('place', Math.max(...places.values())); }, 1000);
+      return;
+    }
     clearTimeout(waiting);
-    if (!places.size) say('place', 0);
-    else waiting = setTimeout(() => say('place', Math.max(...places.values())), 1000);
+    waiting = null;
+    say('place', 0);
   }
 
   // Asks one question at a time, and then what is wanted by then: of two under way together Gradio's `always_last` would
-  // send the first once more. `send` is given a number that no other question has, for the answer to bring back.
+  // send the first once more. `send` is given a number that no other question has, for the answer to bring back;
+  // `refused` is called when there was none and nothing else is wanted by then.
   let questions = 0;
   const question = () => (questions += 1);
-  function newest(send) {
+  function newest(send, refused) {
     let underWay = 0, again = false;
     function ask() {
       if (underWay) { again = true; return; }
@@ -182,10 +190,14 @@ window.playground = (() => {
       if (again) ask();
     }
     on('trouble', (now) => { if (!now && underWay) { again = true; free(); } }); // the answer was lost
+    on('refused', () => { // this one, or another
+      if (!underWay || trouble === 'lost' || awaits(underWay)) return;
+      free();
+      if (!underWay) refused();
+    });
     return {
-      ask, free,
+      ask,
       answered: (number) => { if (number === underWay) free(); },
-      drop: () => { underWay = 0; again = false; },
       get busy() { return underWay > 0; },
     };
   }
@@ -271,5 +283,5 @@ window.playground = (() => {
 
   const typing = (target) => target.closest?.('input, textarea, select, [contenteditable], [role=tab], [role=slider], [role=listbox], [role=radio]');
 
-  return { bus, state, say, on, select, hover, show, begin, setLanguage, language, look, open, address, again, settle, toggleDark, question, newest, el, download, fill, number, read, know, given, called, typing, keep, kept, arrived };
+  return { bus, state, say, on, select, hover, show, begin, setLanguage, language, look, open, address, again, settle, toggleDark, question, newest, awaits, el, download, fill, number, read, know, given, called, typing, keep, kept, arrived };
 })();

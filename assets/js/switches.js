@@ -24,7 +24,11 @@ playground.switches = (element, props, watch, flip) => {
     flips.ask();
     draw(focus);
   }
-  const flips = playground.newest((turn) => flip({ off: [...off], turn }));
+  const flips = playground.newest((turn) => flip({ off: [...off], turn }), asTheyAre);
+  function asTheyAre() {
+    off = new Set(state.view?.query.off?.split(',') ?? []);
+    draw();
+  }
 
   // Pictures ask for switches too: words to turn over, or the beginning of all those to restore.
   function asked({ toggle = [], drop }) {
@@ -114,7 +118,6 @@ playground.switches = (element, props, watch, flip) => {
     draw();
   }
   on('switch', asked);
-  on('refused', () => { flips.drop(); if (state.view) { off = new Set(state.view.query.off?.split(',') ?? []); draw(); } });
   on('view', () => { flips.answered(state.view.turn); refresh(); });
   on('at', refresh);
   on('language', () => draw());

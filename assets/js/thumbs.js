@@ -17,7 +17,7 @@ playground.thumbs = (element, props, watch, pick) => {
       const name = head === shown.heads ? w.mean : fill(w.head, { head });
       const kind = fill(w[shown.kinds[head][0]], { share: shown.kinds[head][1].toFixed(2) });
       return el('button', { type: 'button', class: `thumb${shown.off.includes(head) ? ' off' : ''}`, 'data-head': head, 'aria-pressed': head === shown.head,
-        'aria-label': `${name}: ${kind}`, title: `${name}: ${kind}`, onclick: () => pick({ head }) },
+        'aria-label': `${name}: ${kind}`, title: `${name}: ${kind}`, onclick: () => pick({ head: head === shown.heads ? 'mean' : head }) },
       heat.picture(cells.subarray(head * size, (head + 1) * size), shown.tokens, shown.masked, table), el('span', { text: name }), el('small', { text: kind }));
     }));
   }

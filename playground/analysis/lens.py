@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from playground.gpt.ablation import Ablation
-from playground.gpt.model import GPTModel, scores
+from playground.gpt.model import GPTModel, token_scores
 from playground.gpt.trace import Trace
 
 from . import rank, stream, top_tokens
@@ -41,7 +41,7 @@ def place_logits(gpt: GPTModel, x: Tensor, ablation: Ablation) -> Tensor:
     Shapes: x (T, C) -> (T, V)
     """
     normed, _ = gpt.final_norm(x[None], ablation, traced=False)
-    return scores(normed[0], gpt.token_embedding.weight)
+    return token_scores(normed[0], gpt.token_embedding.weight)
 
 
 def next_tokens(ids: Sequence[int], trace: Trace) -> Tensor:

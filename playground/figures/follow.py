@@ -34,11 +34,10 @@ SWITCH says which words of Ablation.words stand in a cell: one text with blanks 
 
 What the page does:
 
-* select p: apply every pick, draw the band, call Plotly.react with the same data and layout objects. Applying the picks
-  for `position` changes nothing: the figure is sent with them applied.
-* band: on each axis a of `axes` a rectangle from p - 0.5 to p + 0.5 (an outline for the hovered token). For "x":
-  {type: "rect", xref: "x", x0: p - 0.5, x1: p + 0.5, yref: "paper", y0: 0, y1: 1}; for "y" the other way round.
-  The figures never set `layout.shapes`: it belongs to the page, which may overwrite it.
+* select p: apply every pick, draw the band; where there are picks, call Plotly.react with the same data and layout
+  objects. Applying the picks for `position` changes nothing: the figure is sent with them applied.
+* band: over each axis of `axes` a frame from p - 0.5 to p + 0.5, across all pictures that share the axis (an outline
+  for the hovered token). It is an element of the page and no shape of plotly: moving it draws nothing anew.
 * redraw: the figure then holds `position` alone. For another one the page sends its component's event `redraw`, a
   moment after the last step, and is sent the figure drawn there; meanwhile it shows what it has.
 * more: as soon as it has come, and as long as it is in sight, the page sends `redraw`, and is sent a fuller one.

@@ -138,7 +138,10 @@ def save(model: GPTModel, folder: str | Path, dtype: torch.dtype = torch.float32
 
 
 def read_config(folder: str | Path) -> GPTConfig:
-    """The config.json of `folder`. Raises: ConfigUnreadable, ConfigValue, FlagUnsupported, HeadsDoNotDivide"""
+    """The config.json of `folder`.
+
+    Raises: ModelMissing, ConfigUnreadable, ConfigValue, FlagUnsupported, HeadsDoNotDivide
+    """
     file = Path(folder) / "config.json"
     if not file.is_file():  # nor a device or a pipe, which have no end
         raise ModelMissing(name=file.name)

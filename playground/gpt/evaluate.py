@@ -22,6 +22,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         model = load(args.folder)
         words = tokenizer_for(model.config.vocab_size)
         texts = [words.encode(text) for text in read_or_refuse(args.texts)[1]]
+        if not any(len(ids) > 1 for ids in texts):
+            raise RefusedError("the texts hold no document of two tokens or more to measure the loss on.")
     except (RefusedError, PlaygroundError) as error:
         return refuse(error)
     sys.stdout.write(f"{held_out_loss(model, texts):.4f} nats per token on {len(texts)} held-out documents\n")

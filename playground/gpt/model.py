@@ -34,7 +34,7 @@ def gelu(x: Tensor) -> Tensor:
     return F.gelu(x, approximate="tanh")
 
 
-def scores(x: Tensor, table: Tensor) -> Tensor:
+def token_scores(x: Tensor, table: Tensor) -> Tensor:
     """How well every token of the vocabulary fits: each row of the table times x.
 
     Of several vectors the product is taken the other way round and turned back: the same numbers in half the time, for
@@ -243,7 +243,7 @@ class GPTModel(nn.Module):
         if only_last:
             x = x[:, -1:]  # (B, 1, C)
         normed, final_norm = self.final_norm(x, ablation, traced)
-        logits = scores(normed, self.token_embedding.weight)  # (B, T, V): one table reads and writes tokens
+        logits = token_scores(normed, self.token_embedding.weight)  # (B, T, V): one table reads and writes tokens
         if cache is not None:
             cache.advance(T)
         return logits, Trace(tokens, positions, tuple(records), final_norm, logits) if traced else None

@@ -36,7 +36,7 @@ class Tokenizer:
     encoding: tiktoken.Encoding
 
     def encode(self, text: str) -> list[int]:
-        """Ids of `text`; `<|endoftext|>` in it is nine characters like any others, a lone surrogate becomes U+FFFD."""
+        """Ids of `text`; `<|endoftext|>` in it is characters like any others, a lone surrogate becomes U+FFFD."""
         return self.encoding.encode_ordinary(repair(text))
 
     def bytes(self, token: int) -> bytes:

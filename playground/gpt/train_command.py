@@ -48,13 +48,14 @@ class Training:
     identity: dict[str, Any]  # what must not change when a training is resumed
     start: int = 0
     curve: list[dict[str, float]] = field(default_factory=list)
+    losses: list[float] = field(default_factory=lambda: [0.0, 0.0])  # their sum and count since the curve's last entry
 
     def save(self, step: int) -> None:
         """State first: should the process die in between, the model is older, never lost.
 
         Raises: RefusedError when there is no room; what was saved before is still there
         """
-        notes = {"identity": self.identity, "step": step, "curve": self.curve}
+        notes = {"identity": self.identity, "step": step, "curve": self.curve, "losses": self.losses}
         log = json.dumps({**self.identity, "step": step, "curve": self.curve}, indent=1) + "\n"
         try:
             save_state(self.out / STATE, self.model, self.optimizer, notes)
@@ -93,7 +94,7 @@ def _run(training: Training, fast: GPTModel, args: argparse.Namespace, asked_to_
     """Train to the end or until asked to stop; returns the last step done."""
     recipe, step = training.recipe, training.start
     line = ProgressLine(sys.stderr, training.start, recipe.steps, recipe.batch * training.model.config.context_length)
-    losses = torch.zeros(2, device=args.device)  # sum and count since the last entry of the curve
+    losses = torch.tensor(training.losses, device=args.device)
     steps = train(
         fast,
         training.rows,
@@ -113,6 +114,7 @@ def _run(training: Training, fast: GPTModel, args: argparse.Namespace, asked_to_
             line.note(step, mean, held_out)
         line.show(step, done.loss)
         if step % args.save_every == 0 or last or asked_to_stop:
+            training.losses = losses.tolist()
             training.save(step)
         if asked_to_stop:
             break
@@ -164,7 +166,7 @@ def _prepare(args: argparse.Namespace) -> Training:
     if args.resume:
         notes = read_notes(args.out / STATE)
         load_state(args.out / STATE, model, training.optimizer)
-        training.start, training.curve = notes["step"], notes["curve"]
+        training.start, training.curve, training.losses = notes["step"], notes["curve"], notes["losses"]
     try:
         args.out.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -60,7 +60,6 @@ class PowerLaw(NamedTuple):
 # Published laws. Kaplan's N leaves the tables of tokens and positions out; Hoffmann's counts them.
 KAPLAN_N = PowerLaw(0.076, 8.8e13)  # Kaplan et al. 2020, eq. 1.1
 KAPLAN_D = PowerLaw(0.095, 5.4e13)  # eq. 1.2, in tokens
-KAPLAN_C = PowerLaw(0.050, 3.1e8)  # eq. 1.3, in PF-days
 HOFFMANN = Law(1.69, 406.4, 0.34, 410.7, 0.28)  # Hoffmann et al. 2022, eq. 10 (approach 3)
 BESIROGLU = Law(1.8172, 482.01, 0.3478, 2085.43, 0.3658)  # Besiroglu et al. 2024: the same runs, fitted again
 TOKENS_PER_PARAMETER = 20  # the rule of thumb that Hoffmann's first two approaches give

@@ -25,6 +25,8 @@ def say(lang: str, key: str, /, **values: object) -> str:
 def say_error(lang: str, error: PlaygroundError) -> str:
     """What went wrong, as one sentence that names the value and the limit."""
     values = {name: shorten(value) for name, value in error.values.items()}
+    if named := _TEXT.get(f"names.{values.get('name')}"):
+        values["name"] = named[lang]
     return say(lang, error.key, **values)
 
 

@@ -42,9 +42,11 @@ class Answers:
         run = self.runs(request)
         return run, None if request.ablation.changes_nothing else self.runs(request.baseline)
 
-    def shown(self, request: Request, choice: Choice, **more: Any) -> dict[str, Any]:
+    def shown(self, request: Request, choice: Choice, wrote: Choice | None = None, **more: Any) -> dict[str, Any]:
+        """A text whose next token `choice` will choose; what `wrote` its last ones, where that was another."""
         run, base = self.look(request)
-        return view.whole(request, run, base, choice.sampling, view.query(request, choice), self.limits, **more)
+        query = view.query(request, wrote or choice)
+        return view.whole(request, run, base, choice.sampling, query, self.limits, **more)
 
     def write(self, request: Request, choice: Choice, count: int) -> Request:
         """`request` with up to `count` tokens more: those that stepping would write, without a trace for each."""
@@ -66,7 +68,7 @@ class Answers:
         with session.deciding:
             old = session.request
             choice = self.choice(old.model, *how)
-            request = Request(old.model, checks.text(prompt), ablation=old.ablation)
+            request = Request(old.model, checks.text(prompt), ablation=old.ablation, turn=old.turn + 1)
             shown = self.start(request, count, choice)
             session.put(request, choice)
         return shown
@@ -121,14 +123,14 @@ class Answers:
         made = (*run.ids[kept:place], *checks.tokens(put, run.model.tokenizer, ASKED_CHARACTERS))
         checks.whole("new tokens", len(made), 1, self.limits.new_tokens)
         kept_of_prompt = kept if kept < run.n_prompt else old.kept
-        return replace(old, made=made, kept=kept_of_prompt, fixed=len(made), by_hand=len(made))
+        return replace(old, made=made, kept=kept_of_prompt, fixed=len(made), turn=old.turn + 1)
 
     def flip(self, session: Session, off: Any, *how: Any) -> dict[str, Any]:
         """The same text read with other parts off."""
         with session.deciding:
             old = session.request
             request = replace(old, ablation=self.switches(off, self.models.get(old.model)))
-            shown = self.shown(request, self.choice(request.model, *how))
+            shown = self.shown(request, self.choice(request.model, *how), wrote=session.choice)
             session.put(request, session.choice)
         return shown
 
@@ -138,7 +140,8 @@ class Answers:
         """The prompt read by another model, with nothing off; a model that cannot be had changes nothing."""
         self.models.get(name, progress)  # which may take minutes
         with session.deciding:
-            request = Request(name, prompt if isinstance(prompt, str) and prompt else session.request.prompt)
+            old = session.request
+            request = Request(name, prompt if isinstance(prompt, str) and prompt else old.prompt, turn=old.turn + 1)
             choice = self.choice(name, *how)
             shown = self.start(request, count, choice)
             session.put(request, choice)
@@ -181,7 +184,7 @@ class Answers:
         prompt, kept = checks.text(query.get("prompt", start.prompt)), checks.written("kept", query.get("kept"))
         kept = None if kept is None else checks.index("kept", kept, len(prompt_ids(model, prompt, self.limits)))
         fixed = checks.ids(query.get("made", ""), model.config.vocab_size, self.limits.new_tokens)
-        request = Request(model.name, prompt, fixed, kept=kept, fixed=len(fixed), by_hand=len(fixed))
+        request = Request(model.name, prompt, fixed, kept=kept, fixed=len(fixed))
         request = self.write(request, choice, max(0, count - len(fixed)))
         run = self.runs(request)
         at = checks.written("at", query.get("at", str(max(0, run.n_prompt - 1))))

@@ -141,6 +141,7 @@ def build(wiring: Wiring, first: Run) -> Part:
 
 
 def picked(event: gr.EventData, session: Session, wiring: Wiring, *names: str) -> list[int]:
-    """The layer or head that was clicked. Raises: NotANumber, OutOfRange"""
+    """The layer or head that was clicked, "mean" being one more than the last. Raises: NotANumber, OutOfRange"""
     counts = {name: count(wiring.runs.model(session.request.model)) for name, count in COUNTS.items()}
-    return [checks.index(name, said(event, name), counts[name]) for name in names]
+    clicked = {name: said(event, name) for name in names}
+    return [counts[name] - 1 if at == "mean" else checks.index(name, at, counts[name]) for name, at in clicked.items()]

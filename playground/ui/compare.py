@@ -53,8 +53,9 @@ def other(answers: Answers, compared: Beside, session: Session) -> Request | Non
     begun, fresh = session.beside, Request(request.model, compared.prompt, ablation=request.ablation)
     fits = begun is not None and replace(begun, made=()) == fresh and len(begun.made) <= len(request.made)
     found = begun if begun is not None and fits else fresh
-    session.beside = answers.write(found, session.choice, len(request.made) - len(found.made))
-    return session.beside
+    written = answers.write(found, session.choice, len(request.made) - len(found.made))
+    session.beside = written  # meanwhile another answer may store its own
+    return written
 
 
 def same_text(models: Models, request: Request, name: str) -> Request:

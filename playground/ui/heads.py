@@ -41,7 +41,8 @@ def see(look: Look, layer: int, head: int) -> Seen:
     blocks = look.run.trace.blocks
     layer = min(layer, len(blocks) - 1)
     weights = blocks[layer].attention.weights
-    return Seen(layer, head if head <= len(weights) else len(weights) - 1, weights)
+    is_mean = head == look.counted.n_heads
+    return Seen(layer, len(weights) if is_mean else min(head, len(weights) - 1), weights)
 
 
 def draw_edges(look: Look, layer: int, head: int, is_open: bool) -> dict[str, Any] | None:

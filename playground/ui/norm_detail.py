@@ -21,8 +21,14 @@ SHOWN = 12  # features that stand out
 
 def chosen(look: Look, which: int) -> tuple[NormSite, str]:
     """The LayerNorm a tab has chosen, and its short name."""
-    site = norm_site(look.run.model.gpt, look.run.trace, which)
+    site = norm_site(look.run.model.gpt, look.run.trace, place(look, which))
     return site, say(look.lang, f"norms.short_{site.name}", layer=site.layer)
+
+
+def place(look: Look, which: int) -> int:
+    """Where it stands among the LayerNorms of a model that may have fewer; the final one stays the final one."""
+    last = 2 * look.run.model.config.n_layers
+    return last if which == 2 * look.counted.n_layers else min(which, last)
 
 
 def words(lang: str, *names: str) -> dict[str, str]:

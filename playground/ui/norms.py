@@ -28,8 +28,7 @@ def arrays(moments: Moments) -> pictures.Moments:
 
 
 def draw_one(look: Look, which: int) -> Picture:
-    norms = norm_statistics(look.run.trace)
-    norm = norms[min(which, len(norms) - 1)]
+    norm = norm_statistics(look.run.trace)[norm_detail.place(look, which)]
     say_norm = {name: say(look.lang, f"norms.{name}") for name in ("mean", "std", "token", *STAGES)}
     words = pictures.NormWords(title=say(look.lang, "norms.title", norm=norm_name(norm, look.lang)), **say_norm)
     tokens = look.run.labels

@@ -1,6 +1,6 @@
 """The whole page: what is asked at the left, the token strip on top, the tabs that look at the answer below."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -271,7 +271,6 @@ def wire_page(page: gr.Blocks, wiring: Wiring, answers: Answers, controls: Contr
         tab = query["tab"] if query.get("tab") in parts else attention.TAB
         request, choice, at = answers.restore(query, first)
         model = answers.models.get(request.model)
-        session.put(request, choice)
         shown = [answers.shown(request, choice, at=at), shape(model, request.ablation)]
         begun = openings(parts, answers.runs(request))
         found = [
@@ -279,13 +278,27 @@ def wire_page(page: gr.Blocks, wiring: Wiring, answers: Answers, controls: Contr
             for (name, (_, count)), value in zip(places.items(), begun, strict=True)
         ]
         written = [request.prompt, model.name, *as_controls(choice)]
-        compared = compare.restore(answers, query, session)
+        compared = restore_both(answers, session, request, choice, query)
         besides = [compared, compared.kind, compared.prompt]
         return [*written, *shown, gr.Tabs(selected=tab), *besides, *wiring.dress(lang, model), *found]
 
     arrived = wiring.on([page.load], restore, [wiring.lang, wiring.session], outputs, arriving=True,
                         js="(lang, session) => [playground.language(), session]")  # fmt: skip
     arrived.then(None, None, None, js="() => { playground.settle(); return []; }")
+
+
+def restore_both(answers: Answers, session: Session, request: Request, choice: Choice, query: Mapping[str, str]) -> Any:
+    """Put what the URL asks for and what it is compared with; neither, where that is refused.
+
+    Raises: InputError, ModelError
+    """
+    before = session.request, session.choice
+    session.put(request, choice)
+    try:
+        return compare.restore(answers, query, session)
+    except PlaygroundError:
+        session.put(*before)
+        raise
 
 
 def named(parts: dict[str, Part]) -> dict[str, tuple[Any, Callable[[Model], int]]]:

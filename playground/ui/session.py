@@ -62,7 +62,7 @@ class Session:
     def move(self, old: Request, new: Request, choice: Choice) -> bool:
         """Replace `old` by `new`, one token longer by `choice`, unless something else has replaced it already."""
         with self._lock:
-            if self.request != old:
+            if self.request is not old:  # an equal one is another, when a visitor has begun anew
                 return False
             self.request, self.choice = new, choice
             return True

@@ -19,9 +19,11 @@ LOOP = 8  # a text that ends in one token, or one short phrase, said again for s
 
 
 def text_id(request: Request) -> str:
-    """Names everything but the tokens written so far: what makes two views parts of one text."""
-    begun = request.made[: request.by_hand]
-    named = repr((request.model, request.prompt, request.kept, begun, request.ablation.words()))
+    """Names everything but the tokens written so far: what makes two views parts of one text.
+
+    The same prompt begun anew is another text, for its tokens may be drawn otherwise.
+    """
+    named = repr((request.model, request.prompt, request.kept, request.turn, request.ablation.words()))
     return hashlib.sha256(named.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 

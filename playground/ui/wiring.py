@@ -12,6 +12,7 @@ import gradio as gr
 
 from playground import log
 from playground.errors import ModelForgotten, PlaygroundError, SessionLost, Unforeseen
+from playground.gpt.config import GPTConfig
 from playground.models import Model, Models
 from playground.runs import Request, Run, Runs
 from playground.text import LANGUAGES, labels, say, say_error
@@ -33,12 +34,18 @@ class Look:
     at: int | None = None  # the selected position, counted in the whole text, where a picture asked for one
     other: "Look | None" = None  # the run that this one is compared with
     whole: bool = False  # what would else be shown as it grows is wanted complete
+    set_for: Run | None = None  # the run that the controls were set for, where it is another
 
     @property
     def position(self) -> int:
         """Which row of the trace a picture is drawn at; the last one unless another is asked for."""
         last = len(self.run.ids) - 1
         return min(max(last if self.at is None else self.at, self.run.start), last) - self.run.start
+
+    @property
+    def counted(self) -> GPTConfig:
+        """Of which model the controls count layers and heads."""
+        return (self.set_for or self.run).model.config
 
     @property
     def is_ablated(self) -> bool:
@@ -144,14 +151,15 @@ class Wiring:
         return [shown for shown in self._shown if shown.tab in (tab, None)]
 
     def look(self, session: Session, lang: str, compared: Any, at: int | None = None) -> Look:
-        other = self.comparison.request(compared, session)
-        beside = None if other is None else self.read(other, lang, at)
-        return self.read(session.request, lang, at, beside)
+        look, other = self.read(session.request, lang, at), self.comparison.request(compared, session)
+        if other is None:
+            return look
+        return replace(look, other=replace(self.read(other, lang, at), set_for=look.run))
 
-    def read(self, request: Request, lang: str, at: int | None, other: Look | None = None) -> Look:
+    def read(self, request: Request, lang: str, at: int | None) -> Look:
         run = self.runs(request)
         base = run if request.ablation.changes_nothing else self.runs(request.baseline)
-        return Look(request, run, base, lang, at, other)
+        return Look(request, run, base, lang, at)
 
     def drawn(self, shown: Shown, look: Look, compared: Any, values: Sequence[Any]) -> Any:
         """One picture, or two side by side."""

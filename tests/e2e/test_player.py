@@ -243,6 +243,17 @@ def test_O_GEN_02_past_the_context_the_oldest_are_said_to_be_dropped(visit, lang
     visitor.at(1)
 
 
+def test_O_GEN_02_playing_goes_on_past_the_context(visit):
+    visitor = visit("en", "model=fix_a&prompt=Hello,+I+am&n=12")
+    visitor.find(".pg-speed").select_option("4")
+    visitor.press("End")
+    visitor.button("play").click()
+    visitor.eventually(lambda: visitor.page.evaluate("playground.state.at") > 20)
+    expect(visitor.button("play")).to_have_attribute("aria-pressed", "true")
+    visitor.button("play").click()
+    expect(visitor.chips).to_have_count(16)
+
+
 def test_O_GEN_04_going_round_is_explained(visit):
     visitor = visit("zh", "model=fix_a&prompt=Hello,+I+am&n=20")
     expect(visitor.find("#player .notices")).to_contain_text(visitor.say("notices.loops"))

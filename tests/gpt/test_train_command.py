@@ -5,13 +5,15 @@ import lzma
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import torch
 
+import fixture
 from playground.gpt import train_command
-from playground.gpt.checkpoints import load
+from playground.gpt.checkpoints import load, save
 from playground.gpt.evaluate import main as evaluate
 from playground.gpt.train_command import STATE, STOPPED, main
 
@@ -82,6 +84,18 @@ def test_interrupted_and_resumed_is_the_same_as_uninterrupted(text, tmp_path, mo
     assert not (out / STATE).exists()
     for name in ("model.safetensors", "training.json"):
         assert (out / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+
+
+def test_the_curve_goes_on_where_a_crash_between_two_entries_cut_it(text, tmp_path, monkeypatch):
+    """The mean of the losses since the last entry, those before the crash among them."""
+    steps = ["--evaluate-every", "3", "--save-every", "1"]
+    with monkeypatch.context() as patched:
+        patched.setattr(train_command, "held_out_loss", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            main(command(text, tmp_path / "parts", *steps))  # saved after step 2, died in step 3
+    assert main(command(text, tmp_path / "parts", *steps, "--resume")) == 0
+    assert main(command(text, tmp_path / "whole", *steps)) == 0
+    assert (tmp_path / "parts" / "training.json").read_bytes() == (tmp_path / "whole" / "training.json").read_bytes()
 
 
 def test_a_crash_loses_nothing_that_was_saved(text, tmp_path, monkeypatch):
@@ -172,6 +186,10 @@ def test_bfloat16_only_where_the_hardware_multiplies_it(monkeypatch, precision, 
 def test_evaluate_refuses_in_one_sentence(text, tmp_path, capsys):
     assert evaluate([str(tmp_path), "--texts", str(text)]) == 2
     assert capsys.readouterr().err == "Refused: ModelMissing: name config.json.\n"
+    save(fixture.random_model(replace(fixture.SMALL, vocab_size=4096)), tmp_path / "model")
+    text.write_text("")
+    assert evaluate([str(tmp_path / "model"), "--texts", str(text)]) == 2
+    assert "no document of two tokens" in capsys.readouterr().err
 
 
 def test_python_dash_m_starts_it():

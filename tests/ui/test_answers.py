@@ -44,10 +44,44 @@ def branch(answers, session, place, instead, how=GREEDILY):
 
 
 def restored(answers, session, how=GREEDILY):
-    """What the address of the page, as a browser writes it, gives back."""
-    choice = answers.choice("fix_a", *how)
-    query = {name: str(value) for name, value in view.query(session.request, choice).items() if value is not None}
-    return answers.restore(query, Request("fix_a", "another beginning"))[0]
+    """What the address of the page gives back."""
+    return from_address(answers, view.query(session.request, answers.choice("fix_a", *how)))
+
+
+def from_address(answers, query):
+    """The request of an address as a browser writes it."""
+    written = {name: str(value) for name, value in query.items() if value is not None}
+    return answers.restore(written, Request("fix_a", "another beginning"))[0]
+
+
+@pytest.mark.parametrize(("wrote", "now"), [(GREEDILY, SAMPLED), (SAMPLED, GREEDILY)])
+def test_after_a_switch_the_address_says_how_the_text_was_written_not_how_it_would_go_on(answers, wrote, now):
+    session = Session(Request("fix_a", PROMPT))
+    for _ in range(3):
+        step(answers, session, wrote)
+    shown = answers.flip(session, ["attention.0"], *now)
+    assert shown["greedy"] is (now is GREEDILY)
+    assert from_address(answers, shown["query"]) == session.request
+
+
+def test_the_same_prompt_begun_anew_is_another_text(answers, session):
+    old = view.text_id(session.request)
+    answers.run(session, PROMPT, 3, *SAMPLED)
+    assert view.text_id(session.request) != old
+    assert "text" not in answers.need(session, old, len(answers.runs(session.request).ids), 1, *GREEDILY)
+
+
+def test_a_token_for_a_text_begun_anew_meanwhile_is_not_written(answers, monkeypatch):
+    session, real = Session(Request("fix_a", PROMPT)), answers.look
+
+    def looked(request):
+        monkeypatch.undo()
+        answers.run(session, PROMPT, 0, *GREEDILY)  # the very same request, but another text
+        return real(request)
+
+    monkeypatch.setattr(answers, "look", looked)
+    step(answers, session)
+    assert session.request.made == ()
 
 
 def test_an_answer_that_was_lost_is_given_again_and_nothing_is_written_twice(answers, session):

@@ -10,8 +10,10 @@ from playground.errors import NotAChoice, PromptEmpty
 from playground.gpt.ablation import Ablation, parse
 from playground.models import Models
 from playground.runs import Request, Runs
+from playground.ui import norm_detail
 from playground.ui.answers import Answers
 from playground.ui.compare import BASELINE, NOTHING, PROMPT, Beside, checked, draw_other, other
+from playground.ui.heads import see
 from playground.ui.html import Component, Pair
 from playground.ui.session import Session
 from playground.ui.wiring import Look
@@ -48,6 +50,18 @@ def test_a_model_of_another_vocabulary_reads_the_same_letters(answers):
     found = other(answers, Beside("fix_a"), session("A fox", made))
     assert found == Request("fix_a", text)  # whose layers are others: nothing is off
     assert found.ablation == Ablation()
+
+
+def test_the_mean_over_the_heads_and_the_final_norm_are_those_of_either_model(answers):
+    """The controls count the heads and the LayerNorms of this run's model; the other may have fewer or more."""
+    large, little = (answers.runs(Request(name, "A fox")) for name in ("storyteller", "fix_a"))
+    for here, there in ((large, little), (little, large)):
+        look = Look(Request("fix_a", "A fox"), there, there, "en", set_for=here)
+        config, own = here.model.config, there.model.config
+        assert see(look, 0, config.n_heads).is_mean
+        assert not any(see(look, 0, head).is_mean for head in range(config.n_heads))
+        assert norm_detail.place(look, 2 * config.n_layers) == 2 * own.n_layers
+        assert norm_detail.place(look, 1) == 1
 
 
 def test_another_prompt_is_written_on_as_far_as_this_one(answers):

@@ -14,6 +14,7 @@ from playground.models import Model
 from playground.runs import Request, Runs
 from playground.text import LANGUAGES, say
 from playground.ui import feed_forward, model_tab, norm_detail, norms, residual, source
+from playground.ui.lessons.tab import VIEWS
 from playground.ui.wiring import Look
 
 ROOT = Path(__file__).parents[2]
@@ -208,13 +209,16 @@ def test_the_lines_shown_are_those_in_the_file(part):
         assert each["name"].split(".")[-1] in each["lines"][0]
 
 
-@pytest.mark.parametrize("part", source.SHOWN)
+CODE = {**source.SHOWN, **{name: view.code for name, view in VIEWS.items()}}
+
+
+@pytest.mark.parametrize("part", CODE)
 def test_every_assignment_named_is_found_and_marked(part):
-    for shown, names in source.SHOWN[part]:
-        found = source.excerpt(shown, names)
-        marked = [found.lines[line - found.first].strip() for line in found.marked]
+    for shown, names in CODE[part]:
         for name in names:
-            assert any(line.startswith(f"{name.strip('()')} = ") for line in marked), name
+            found = source.excerpt(shown, (name,))
+            marked = "".join(found.lines[line - found.first].strip() for line in found.marked)
+            assert marked.removeprefix("(").startswith(name.strip("()").split(",")[0].split("[")[0]), name
 
 
 def test_the_marked_lines_compute_what_the_box_says():

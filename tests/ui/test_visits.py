@@ -1,6 +1,7 @@
 """What a page does when its visitor types anything at all, asked as the page asks but without a browser."""
 
 import contextlib
+import json
 import math
 import shutil
 import time
@@ -23,7 +24,7 @@ from playground.models import HUB, Models
 from playground.text import LANGUAGES, labels, say, say_error
 from serving import OWN
 from ui.asking import HELLO, raw
-from ui.caller import TABS, Caller, Refused
+from ui.caller import TABS, Caller, Refused, config
 
 EVERYTHING = Ablation.all_sublayers(3).words()
 
@@ -126,6 +127,18 @@ def test_O_GEN_03_O_ATT_12_stepping_and_writing_at_once_show_the_same(visitor):
     for tab in ("residual", "attention"):
         assert visitor.look(tab) == at_once.look(tab)
     assert decode(at_once.shown["attention-map"]["figure"]["data"][0]["z"]).shape == (9, 9)
+
+
+@pytest.mark.parametrize("wrong", [{"layer": "77"}, {"beside": "nobody's"}, {"at": "999"}, {"off": "head.9.9"}])
+def test_an_address_that_is_refused_leaves_page_and_server_with_one_text(wrong):
+    visitor = Caller()
+    assert visitor.ask("restore", query={"prompt": "Another text", "n": "2", **wrong})["alert"]
+    page = json.loads(
+        next(c["props"]["value"] for c in config()["components"] if c["props"].get("elem_id") == "player")
+    )
+    known = page["start"] + len(page["labels"])
+    grown = visitor.ask("need_attention", {"text": page["text"], "from": known, "count": 1})["player"]
+    assert (grown["text"], grown["from"]) == (page["text"], known)
 
 
 # Models that cannot be had.

@@ -17,6 +17,7 @@ from .words import Word, words, yes
 PRETRAINED, SFT, REWARD, SCORE, POLICY, LEASH = lesson.LESSON.experiments
 LEASHES = dict(zip(policy.BETAS.values(), (OFF, FEED_FORWARD, NORM), strict=True))  # β -> its colour
 SHOWN = 4  # stories beside each other
+RECENT = 5  # steps
 STEPS = ("pretraining", "sft", "reward", "ppo")
 
 
@@ -114,6 +115,7 @@ def sft_questions(found: fine_tuning.Tuned) -> list[Question]:
     by = ("few", "half", "most")
     gap = found.combinations[-1] - found.words[-1]
     read = fine_tuning.PRETRAINING / found.tokens
+    told = {"tokens": f"{found.tokens:,}", "times": f"{read:,.0f}", "read": fine_tuning.PRETRAINING // 10**6}
     times = {"hundred": 1e2, "thousands": 2e4, "millions": 1e7}
     nearest = min(times, key=lambda name: abs(math.log(times[name] / read)))
     return [
@@ -124,7 +126,7 @@ def sft_questions(found: fine_tuning.Tuned) -> list[Question]:
             level(gap, -0.05, 0.05, ("combinations", "alike", "words")),
             ends,
         ),
-        Question("q_tokens", tuple(times), nearest, {"tokens": f"{found.tokens:,}", "times": f"{read:,.0f}"}),
+        Question("q_tokens", tuple(times), nearest, told),
     ]
 
 
@@ -146,7 +148,10 @@ def draw_reward(found: reward_model.Trained, lang: str) -> Shown:
         found.checked,
     )
     first = f"{found.losses[0]:.3f}" if found.losses else "…"
-    told = word("note", step=found.checked[-1], right=share(found.right[-1])) if found.checked else word("waiting")
+    pairs = reward_model.HELD_OUT
+    told = word("waiting")
+    if found.checked:
+        told = word("note", step=found.checked[-1], right=share(found.right[-1]), pairs=pairs)
     pictures = {
         "reward_right": Picture(right, [told]),
         "reward_loss": Picture(losses, [word("loss_note", first=first, guessing=f"{math.log(2):.3f}")]),
@@ -212,8 +217,11 @@ def draw_policy(found: policy.Improved, lang: str) -> Shown:
         for name, values in (("rewards", found.rewards), ("kl", found.kl))
     }
     if found.rewards:
-        note = word("note", step=len(steps), reward=f"{recent(found.rewards):+.2f}", first=f"{found.rewards[0]:+.2f}")
-        apart = word("kl_note", kl=f"{recent(found.kl):.1f}", clipped=share(found.clipped[-1]), beta=f"{found.beta:g}")
+        mean = {"recent": min(RECENT, len(steps))}
+        ends = {"reward": f"{recent(found.rewards):+.2f}", "first": f"{found.rewards[0]:+.2f}"}
+        note = word("note", step=len(steps), **ends, **mean)
+        kl, clipped = f"{recent(found.kl):.1f}", share(found.clipped[-1])
+        apart = word("kl_note", kl=kl, clipped=clipped, beta=f"{found.beta:g}", **mean)
     else:
         note = apart = word("waiting")
     pictures = {"policy_reward": Picture(curves["rewards"], [note]), "policy_kl": Picture(curves["kl"], [apart])}
@@ -221,9 +229,9 @@ def draw_policy(found: policy.Improved, lang: str) -> Shown:
     return Shown(pictures, policy_questions(found) if finished else [], told_before_and_after(found, word))
 
 
-def recent(values: tuple[float, ...], steps: int = 5) -> float:
+def recent(values: tuple[float, ...]) -> float:
     """The mean of the last steps: one batch is luck."""
-    return sum(values[-steps:]) / len(values[-steps:])
+    return sum(values[-RECENT:]) / len(values[-RECENT:])
 
 
 def told_before_and_after(found: policy.Improved, word: Word) -> list[Samples]:

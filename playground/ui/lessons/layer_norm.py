@@ -105,6 +105,6 @@ VIEWS = (
         BATCH,
         draw_batch,
         "batch_norm",
-        ((lesson.batch_norm, ("seen", "(mean, variance)")), (model.normalise, ("centred", "variance"))),
+        ((lesson.batch_norm, ("seen", "(mean, variance)")), (model.normalise, ())),
     ),
 )

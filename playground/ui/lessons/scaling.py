@@ -278,5 +278,5 @@ VIEWS = (
             (scaling.Law.optimum, ("ratio", "parameters")),
         ),
     ),
-    View(SMALL, draw_small, "scaling_law", ((lesson.sweep, ("config", "model", "parameters")),)),
+    View(SMALL, draw_small, "scaling_law", ((lesson.sweep, ("(config, steps)", "model", "parameters")),)),
 )
