@@ -179,6 +179,7 @@ playground.lessons = (element, props, watch, ask, begin, stop, through, take_hom
     for (const here of Object.values(parts)) if (here.started && !playground.awaits(here.started)) here.started = null;
     progress();
   });
+  on('trouble', (now) => { if (!now && root.offsetParent && !parts[part].about[state.lang]?.trains) want(); });
   watch('value', take);
   const lesson = table.find(({ name }) => name === arrived.get('lesson')) ?? table[0];
   open(lesson.parts.includes(arrived.get('part')) ? arrived.get('part') : lesson.parts[0], false);

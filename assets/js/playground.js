@@ -191,7 +191,7 @@ window.playground = (() => {
     }
     on('trouble', (now) => { if (!now && underWay) { again = true; free(); } }); // the answer was lost
     on('refused', () => { // this one, or another
-      if (!underWay || trouble === 'lost' || awaits(underWay)) return;
+      if (!underWay || awaits(underWay)) return;
       free();
       if (!underWay) refused();
     });
