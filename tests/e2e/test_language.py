@@ -83,7 +83,8 @@ def test_O_UI_03_switching_keeps_everything_and_leaves_no_word_behind(visit):
         for tab in ("attention", "norms", "residual"):
             visitor.show_tab(tab)
             visitor.quiet()
-            assert leftovers(visitor, other) == []
+            opened = "[document.readyState, performance.now(), playground.state.lang, location.search]"
+            assert leftovers(visitor, other) == [], visitor.page.evaluate(opened)
             if lang == "en":
                 chinese = [text for text in visitor.page.evaluate(SEEN) if re.search(r"[\u4e00-\u9fff]", text)]
                 assert chinese == ["中文"]

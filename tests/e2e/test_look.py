@@ -116,7 +116,8 @@ def test_O_UI_08_every_text_reads_in_the_dark_and_in_the_light(visit):
 
 # The whole page once, then what each tab brings. What is drawn has a test of its own above, and of the dark page only
 # the colours are news: axe looks at every pixel under a text, for seconds.
-AXE = """([place, rules]) => axe.run({ include: [place], exclude: ['.main-svg'] }, rules ? { runOnly: rules } : {})"""
+AXE = """([place, rules]) => axe.run({ include: [place], exclude: ['.main-svg'] },
+  { resultTypes: ['violations'], ...(rules ? { runOnly: rules } : {}) })"""
 
 
 def test_axe_finds_nothing_on_any_tab_in_the_light_and_in_the_dark(visit):
