@@ -1,7 +1,7 @@
 """The whole check, `python -m tests`: a browser, then format, lint, types and tests; the first failure ends it.
 
-What follows is handed to pytest: `python -m tests -k attention`. Without it, what drives a browser or measures time runs
-last and alone; the rest side by side, one process for each core.
+What follows is handed to pytest: `python -m tests -k attention`. Without it, what drives a browser or measures time
+runs last and alone; the rest side by side, one process for each core.
 """
 
 import subprocess
