@@ -26,9 +26,10 @@ window.playground = (() => {
     say('view', view);
   }
 
+  const markLanguage = () => { document.documentElement.lang = state.lang === 'zh' ? 'zh-CN' : 'en'; };
   function setLanguage(lang) {
     state.lang = lang;
-    document.documentElement.lang = lang === 'zh' ? 'zh-CN' : 'en';
+    markLanguage();
     keep('language', lang);
     say('language', lang);
     remember();
@@ -50,7 +51,7 @@ window.playground = (() => {
   let timer, settled = false;
   function settle() {
     settled = true;
-    document.documentElement.lang = state.lang === 'zh' ? 'zh-CN' : 'en'; // Gradio has put the browser's there
+    markLanguage(); // Gradio has put the browser's there
     remember();
     document.documentElement.dataset.settled = '1'; // for whoever watches from outside, as our tests do
     say('settled');
@@ -212,7 +213,7 @@ window.playground = (() => {
 
   // The page comes worded in one language; the visitor's own is asked for as soon as it has loaded.
   let served = 'en', fixed = false;
-  function begin(lang, chosen) { state.lang = served = lang; fixed = chosen; document.documentElement.lang = lang === 'zh' ? 'zh-CN' : 'en'; }
+  function begin(lang, chosen) { state.lang = served = lang; fixed = chosen; markLanguage(); }
   function language() {
     const asked = arrived.get('lang') ?? kept('language') ?? (fixed ? served : navigator.language);
     return /^zh\b/i.test(asked) ? 'zh' : 'en';
@@ -251,13 +252,16 @@ window.playground = (() => {
     return made;
   }
 
-  // A file that was made for the visitor.
-  function download(file) {
-    const link = el('a', { href: file.url, download: file.orig_name });
+  // A file that the server has made for the visitor.
+  function fetched(file) {
+    download(file.url, file.orig_name);
+    say('file', file);
+  }
+  function download(href, name) {
+    const link = el('a', { href, download: name });
     document.body.append(link);
     link.click();
     link.remove();
-    say('file', file);
   }
 
   // Fills the blanks of a sentence: fill('{a} of {b}', {a: 1, b: 2}).
@@ -283,5 +287,5 @@ window.playground = (() => {
 
   const typing = (target) => target.closest?.('input, textarea, select, [contenteditable], [role=tab], [role=slider], [role=listbox], [role=radio]');
 
-  return { bus, state, say, on, select, hover, show, begin, setLanguage, language, look, open, address, again, settle, toggleDark, question, newest, awaits, el, download, fill, number, read, know, given, called, typing, keep, kept, arrived };
+  return { bus, state, say, on, select, hover, show, begin, setLanguage, language, look, open, address, again, settle, toggleDark, question, newest, awaits, el, download, fetched, fill, number, read, know, given, called, typing, keep, kept, arrived };
 })();

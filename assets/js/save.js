@@ -1,15 +1,8 @@
 // Every figure may be taken home: as a picture, or as the numbers it was drawn from.
 playground.save = (root, name) => {
-  const { el, state } = playground;
+  const { el, state, download } = playground;
   const words = () => playground.given.save({}).words[state.lang];
   const FORMATS = ['png', 'svg', 'csv'];
-
-  function download(href, file) {
-    const link = el('a', { href, download: file });
-    document.body.append(link);
-    link.click();
-    link.remove();
-  }
 
   // The names that an axis gives to its numbers, for every one of them and not only those that are written.
   function named(axis, value) {

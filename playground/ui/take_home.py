@@ -141,4 +141,4 @@ def made(file: gr.File, write: Callable[[Path], Path]) -> Path:
 
 def fetched(event: Any, file: gr.File) -> None:
     """The browser fetches the file of an event as soon as it is there."""
-    event.then(None, [file], None, js="(file) => { if (file) playground.download(file); return []; }")
+    event.then(None, [file], None, js="(file) => { if (file) playground.fetched(file); return []; }")

@@ -31,16 +31,17 @@ def measure(how: How) -> list[Row]:
         works = {name: partial(each, ids, how.new) for name, each in writers.items()}
         whole = interleaved(works, how.rounds, warm=0)
         first = interleaved({name: partial(each, ids, 1) for name, each in writers.items()}, how.rounds, warm=0)
-        what = f"{how.new} tokens after {tokens}"
+        what, begun = f"{how.new} tokens after {tokens}", f"first token after {tokens}"
         for name in WRITERS:
             speed, late = (FASTER, NO_LATER) if name == "transformers" else (None, None)
             if name in missing:
-                rows.append(not_measured(f"{what}", "tokens/s", name, speed, missing[name]))
+                rows.append(not_measured(what, "tokens/s", name, speed, missing[name]))
+                rows.append(not_measured(begun, "ms", name, late, missing[name]))
                 continue
             pair = [rates(whole[each], how.new) for each in ("ours", name)]
             rows.append(compared(what, "tokens/s", *pair, name, speed))
             pair = [milliseconds(first[each]) for each in ("ours", name)]
-            rows.append(compared(f"first token after {tokens}", "ms", *pair, name, late))
+            rows.append(compared(begun, "ms", *pair, name, late))
     return [*rows, *memory_bound(how)]
 
 

@@ -12,7 +12,7 @@ from playground.lessons.little_stories import KINDS
 from playground.ui.html import Picture
 
 from .view import Question, Samples, Shown, View
-from .words import Word, words, yes
+from .words import Word, recent, words, yes
 
 PRETRAINED, SFT, REWARD, SCORE, POLICY, LEASH = lesson.LESSON.experiments
 LEASHES = dict(zip(policy.BETAS.values(), (OFF, FEED_FORWARD, NORM), strict=True))  # β -> its colour
@@ -218,20 +218,15 @@ def draw_policy(found: policy.Improved, lang: str) -> Shown:
     }
     if found.rewards:
         mean = {"recent": min(RECENT, len(steps))}
-        ends = {"reward": f"{recent(found.rewards):+.2f}", "first": f"{found.rewards[0]:+.2f}"}
+        ends = {"reward": f"{recent(found.rewards, RECENT):+.2f}", "first": f"{found.rewards[0]:+.2f}"}
         note = word("note", step=len(steps), **ends, **mean)
-        kl, clipped = f"{recent(found.kl):.1f}", share(found.clipped[-1])
+        kl, clipped = f"{recent(found.kl, RECENT):.1f}", share(found.clipped[-1])
         apart = word("kl_note", kl=kl, clipped=clipped, beta=f"{found.beta:g}", **mean)
     else:
         note = apart = word("waiting")
     pictures = {"policy_reward": Picture(curves["rewards"], [note]), "policy_kl": Picture(curves["kl"], [apart])}
     finished = len(found.rewards) == found.steps and found.before is not None and found.after is not None
     return Shown(pictures, policy_questions(found) if finished else [], told_before_and_after(found, word))
-
-
-def recent(values: tuple[float, ...]) -> float:
-    """The mean of the last steps: one batch is luck."""
-    return sum(values[-RECENT:]) / len(values[-RECENT:])
 
 
 def told_before_and_after(found: policy.Improved, word: Word) -> list[Samples]:
@@ -252,13 +247,13 @@ def policy_questions(found: policy.Improved) -> list[Question]:
         "after": f"{found.after.rewards[found.judge]:+.2f}",
         "other_before": f"{found.before.rewards[other]:+.2f}",
         "other_after": f"{found.after.rewards[other]:+.2f}",
-        "kl": f"{recent(found.kl):.1f}",
+        "kl": f"{recent(found.kl, RECENT):.1f}",
     }
     apart = ("near", "some", "far")
     return [
         Question("q_rise", ("yes", "no"), yes(rise[found.judge] > 0.5), values),
         Question("q_other", ("yes", "no"), yes(rise[other] > 0.25), values),
-        Question("q_kl", apart, level(recent(found.kl), 3, 15, apart), values),
+        Question("q_kl", apart, level(recent(found.kl, RECENT), 3, 15, apart), values),
     ]
 
 
@@ -302,7 +297,7 @@ def leash_questions(runs: list[dict[str, Any]]) -> list[Question]:
 
 
 def policy_end(run: dict[str, Any]) -> tuple[float, float]:
-    return run["after"]["rewards"]["model"], recent(tuple(run["kl"]))
+    return run["after"]["rewards"]["model"], recent(run["kl"], RECENT)
 
 
 def a_copy(**_: Any) -> int:

@@ -9,11 +9,12 @@ from playground.lessons import residuals as lesson
 from playground.ui.html import Picture
 
 from .view import Question, Shown, View
-from .words import words, yes
+from .words import recent, words, yes
 
 GRADIENTS, RACE, BLOCK = lesson.LESSON.experiments
 COLOURS = {"pre": NORM, "post": ACCENT, "without": FEED_FORWARD, "bare": OFF}
 DASHES = {"pre": "solid", "post": "solid", "without": "dash", "bare": "dot"}
+RECENT = 10  # steps
 GUESSING = math.log(lesson.SYMBOLS)  # nats, when all symbols are equally likely
 
 
@@ -60,7 +61,7 @@ def draw_race(found: lesson.Race, lang: str) -> Shown:
     series = [Series(word(kind), found.loss[kind], COLOURS[kind], DASHES[kind]) for kind in lesson.KINDS]
     level = Series(word("guessing"), [GUESSING] * len(steps), RESIDUAL, "dot")
     drawn = lines([*series, level], ChartWords(word("picture"), word("step"), word("loss")), steps)
-    ends = {kind: recent(found.loss[kind]) for kind in lesson.KINDS}
+    ends = {kind: recent(found.loss[kind], RECENT) for kind in lesson.KINDS}
     shown = {kind: f"{loss:.3f}" for kind, loss in ends.items()} | {"step": str(found.steps)}
     best = min(ends, key=lambda kind: ends[kind])
     learnt = ends["without"] < 0.9 * GUESSING
@@ -69,11 +70,6 @@ def draw_race(found: lesson.Race, lang: str) -> Shown:
         Question("q_without", ("yes", "no"), yes(learnt), shown | {"guessing": f"{GUESSING:.3f}"}),
     ]
     return Shown({"race_loss": Picture(drawn, [word("note", depth=found.depth, **shown)])}, questions)
-
-
-def recent(loss: list[float], steps: int = 10) -> float:
-    """The mean of the last losses: one batch is luck."""
-    return sum(loss[-steps:]) / len(loss[-steps:])
 
 
 def draw_block(found: lesson.Block, lang: str) -> Shown:

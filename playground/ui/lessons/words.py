@@ -1,6 +1,6 @@
 """How the lessons' views say things: the words of one experiment, and differences as numbers."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from playground.text import say
 
@@ -15,6 +15,11 @@ def words(lang: str, experiment: str) -> Word:
 def size(difference: float) -> str:
     """A difference: 0 only where it is exactly that."""
     return "0" if difference == 0 else f"{difference:.2g}"
+
+
+def recent(values: Sequence[float], steps: int) -> float:
+    """The mean of the last steps: one batch is luck."""
+    return sum(values[-steps:]) / len(values[-steps:])
 
 
 def yes(true: bool) -> str:
