@@ -1,12 +1,13 @@
-// The last refusal, in the visitor's language; it goes when something succeeds. A server that is gone, or busy, is told
-// first, then one's place in the line.
+// The last refusal, in the visitor's language; it goes when something succeeds, yet not before one could read it: a token
+// that was under way may arrive just after it. A server that is gone, or busy, is told first, then one's place in the line.
 playground.alert = (element, props, watch) => {
   const { el, fill, state, on } = playground;
   const root = element.querySelector('.alert');
-  let trouble = null, place = 0;
+  const READ = 3000; // milliseconds
+  let refusal = playground.read(props), since = -READ, going, trouble = null, place = 0;
   function draw() {
     const w = props.words[state.lang];
-    const refused = { lost: w.lost, full: w.full }[trouble] ?? playground.read(props)?.[state.lang];
+    const refused = { lost: w.lost, full: w.full }[trouble] ?? refusal?.[state.lang];
     const said = refused ?? (place ? fill(w.place, { place }) : undefined);
     if (said !== (root.textContent || undefined)) root.replaceChildren(...(said ? [el('p', { text: said, class: refused ? null : 'patience' })] : []));
     return refused;
@@ -14,10 +15,18 @@ playground.alert = (element, props, watch) => {
   on('place', (now) => { place = now; draw(); });
   const tell = () => {
     if (draw()) playground.say('refused');
-    if (playground.read(props)?.lost) playground.again();
+    if (refusal?.lost) playground.again();
   };
+  function take() {
+    const news = playground.read(props), left = since + READ - performance.now();
+    clearTimeout(going);
+    if (!news && refusal && left > 0) { going = setTimeout(take, left); return; }
+    if (news) since = performance.now();
+    refusal = news;
+    tell();
+  }
   on('language', draw);
   on('trouble', (now) => { trouble = now; document.documentElement.toggleAttribute('data-trouble', Boolean(now)); tell(); });
-  watch('value', tell);
+  watch('value', take);
   draw();
 };

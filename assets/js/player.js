@@ -6,7 +6,7 @@ playground.player = (element, props, watch, branch, ...asks) => {
   const bar = element.querySelector('.transport');
   const notes = element.querySelector('.notices');
   const SPEEDS = [0.5, 1, 2, 4, 16];
-  let view = null, busy = false, playing = false, goal = 0, timer = null, asking = null, turn = 0, speed = 2;
+  let view = null, busy = false, playing = false, goal = 0, timer = null, asking = null, speed = 2;
   const words = () => props.words[state.lang];
   const last = () => view.start + view.steps.length - 1;
   const made = () => view.start + view.labels.length - view.n_prompt;
@@ -63,16 +63,20 @@ playground.player = (element, props, watch, branch, ...asks) => {
   }
 
   // Should the answer be lost on its way, it is asked for again; who answers knows what was written already. One that
-  // only waits in the line is not: the line would grow by it.
-  const PATIENCE = 10_000; // milliseconds
+  // waits in the line is given time, for the line would grow by asking.
+  const PATIENCE = 10_000, TIMES = 6; // milliseconds, and how often
   function ask(count) {
     clearTimeout(asking);
-    if (!busy) return;
-    if (!playground.awaits(turn)) {
-      turn = playground.question();
-      of_tab(0)({ text: view.text, from: view.start + view.labels.length, count, turn });
-    }
-    asking = setTimeout(() => ask(count), PATIENCE);
+    const turn = playground.question();
+    of_tab(0)({ text: view.text, from: view.start + view.labels.length, count, turn });
+    const wait = (times) => {
+      asking = setTimeout(() => {
+        if (!busy) return;
+        if (times && playground.awaits(turn)) wait(times - 1);
+        else ask(count);
+      }, PATIENCE);
+    };
+    wait(TIMES);
   }
 
   // Playing goes from position to position. Fast, it asks for several tokens at once and before it needs them: writing
