@@ -105,7 +105,10 @@ playground.guide = (element, props) => {
   on('language', draw);
   on('size', () => requestAnimationFrame(place));
   // Offered to who comes for the first time and asks for nothing in particular, after the page is there.
-  on('settled', () => { if (![...arrived.keys()].length && kept('tour') === null) go(0); });
+  // Who has begun by themselves before the page was ready needs nobody to show them where to begin.
+  let begun = false;
+  for (const act of ['pointerdown', 'keydown']) document.addEventListener(act, () => { begun = true; }, { capture: true, once: true });
+  on('settled', () => { if (!begun && ![...arrived.keys()].length && kept('tour') === null) go(0); });
   enlarge((arrived.get('projector') ?? kept('projector')) === '1');
   draw();
 };

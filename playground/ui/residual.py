@@ -79,17 +79,20 @@ def off(look: Look) -> list[int]:
 
 
 def draw_prediction(look: Look) -> Picture:
-    """The likeliest tokens before, with their probabilities before and after."""
+    """The likeliest tokens before and the likeliest one after, with their probabilities before and after."""
     before, after = look.base.trace.logits, look.run.trace.logits
     tokens, label = look.run.labels, look.run.model.tokenizer.label
     top, now = top_tokens(before, SHOWN), top_tokens(after, 1)
-    probabilities = after.softmax(-1).gather(-1, top.ids)
-    names = [[label(token) for token in row] for row in top.ids.tolist()]
+    absent = (top.ids != now.ids).all(-1)  # (T,): after these tokens the new likeliest was not among the old ones
+    ids = top.ids.clone()  # (T, SHOWN)
+    ids[absent, -1] = now.ids[absent, 0]
+    was, then = (logits.softmax(-1).gather(-1, ids) for logits in (before, after))
+    names = [[label(token) for token in row] for row in ids.tolist()]
     words = BeforeAfterWords(
         title=say(look.lang, "residual.prediction"),
         **{name: say(look.lang, f"residual.{name}") for name in ("probability", "before", "after")},
     )
-    drawn = before_after(top.probabilities.numpy(), probabilities.numpy(), names, words, len(tokens) - 1)
+    drawn = before_after(was.numpy(), then.numpy(), names, words, len(tokens) - 1)
     if not look.is_ablated:
         return Picture(drawn, [say(look.lang, "residual.prediction_same")] * len(tokens))
     kl = kl_divergence(before, after).tolist()

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from figures.page import received
+from playground.figures.style import tick_text
 from playground.gpt.ablation import Ablation
 from playground.gpt.config import PRESETS
 from playground.gpt.costs import parts
@@ -191,6 +192,14 @@ def test_what_is_off_is_said_in_its_box():
     assert off.keys() == {"out", "narrow", "mixed", "position_embedding", "scores", "weights", "norm_1", "norm_2",
                           "final_norm", "middle", "after"}  # fmt: skip
     assert off.keys() <= boxes
+
+
+def test_the_new_likeliest_token_is_among_those_whose_prediction_is_drawn(runs):
+    shown = look(runs, attention=frozenset({0, 1}), feed_forward=frozenset({0, 1}))
+    tokens = [shown.run.model.tokenizer.label(int(token)) for token in shown.run.trace.logits.argmax(-1)]
+    picks = received(residual.draw_prediction(shown).figure)["layout"]["meta"]["follow"]["pick"]
+    (names,) = (each["values"] for each in picks if each.get("target") == "yaxis.ticktext")
+    assert all(tick_text(token) in row for token, row in zip(tokens, names, strict=True))
 
 
 # The code behind a box.
