@@ -102,12 +102,14 @@ window.playground = (() => {
 
   // Questions in the queue by their names there, those on their way into it by one of ours; and what each says.
   const unanswered = new Map();
+  const early = new Set(); // answered over a stream that was open before the queue had told their names
   async function joined(request) {
     const onItsWay = Symbol('question'), said = JSON.parse(request[1]?.body ?? '{}').event_data;
     unanswered.set(onItsWay, said);
     try {
       const answer = await ask(...request);
-      if (answer.ok) unanswered.set((await answer.clone().json()).event_id, said);
+      const name = answer.ok ? (await answer.clone().json()).event_id : null;
+      if (name && !early.delete(name)) unanswered.set(name, said);
       return answer;
     } finally {
       unanswered.delete(onItsWay);
@@ -158,7 +160,7 @@ window.playground = (() => {
   function hear(message) {
     const [, said] = /^data: \{"msg": ?"(\w+)"/.exec(message) ?? [];
     const [, id] = /"event_id": ?"(\w+)"/.exec(message) ?? [], [, rank] = /"rank": ?(\d+)/.exec(message) ?? [];
-    if (said === 'process_completed' || said === 'unexpected_error') unanswered.delete(id);
+    if ((said === 'process_completed' || said === 'unexpected_error') && id && !unanswered.delete(id)) early.add(id);
     if (said === 'estimation' && rank) places.set(id, Number(rank) + 1);
     else places.delete(id);
     wait();
