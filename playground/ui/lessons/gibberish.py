@@ -10,10 +10,11 @@ from playground.lessons import gibberish as lesson
 from playground.ui.html import Picture
 
 from .view import Question, Shown, Stage, View
-from .words import Word, words
+from .words import Word, recent, words
 
 (GROW,) = lesson.LESSON.experiments
 LEVELS = {"nothing": RESIDUAL, "letters": NORM, "pairs": FEED_FORWARD}  # and their colours
+RECENT = 10  # steps
 ALIKE = 0.05  # nats within which two losses count as the same
 
 
@@ -65,8 +66,7 @@ def beaten(found: lesson.Grown) -> Question:
 
 def gap(found: lesson.Grown) -> Question:
     """Whether what it was trained on costs less than what it never saw."""
-    recent = found.losses[-10:]
-    trained, unseen = sum(recent) / len(recent), found.stages[-1].held_out
+    trained, unseen = recent(found.losses, RECENT), found.stages[-1].held_out
     right = "alike" if abs(trained - unseen) <= ALIKE else "training" if trained < unseen else "held_out"
     return Question(
         "q_gap", ("training", "held_out", "alike"), right, {"trained": f"{trained:.2f}", "unseen": f"{unseen:.2f}"}
