@@ -24,7 +24,7 @@ def test_everything_is_restored(visit, lang):
         visitor.wait_title("attention-map", visitor.say("attention.title", layer=3, head=5))
         visitor.address_says(lang=lang, **EVERYTHING)
         chips = visitor.chips.all_inner_texts()
-        visitor.find("#settings button").first.click()
+        visitor.unfold("settings")
         expect(visitor.find('#choosing input[value="sample"]')).to_be_checked()
         expect(visitor.find("#temperature input[type=number]")).to_have_value("0.7")
         expect(visitor.find("#top-k input")).to_have_value("30")

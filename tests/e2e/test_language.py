@@ -65,7 +65,7 @@ def switch_to(visitor, lang):
 def test_O_UI_03_switching_keeps_everything_and_leaves_no_word_behind(visit):
     query = {"prompt": "The cat ", "n": 9, "at": 3, "off": "attention.2", "temperature": 0.9, "seed": 4}
     visitor = visit("en", query)
-    visitor.find("#settings button").first.click()
+    visitor.unfold("settings")
     visitor.find('#switches [data-more="1"]').click()
     for tab in ("norms", "residual"):
         visitor.show_tab(tab)

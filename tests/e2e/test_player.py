@@ -149,7 +149,7 @@ WATCH = """() => {
 def test_O_GEN_03_O_GEN_09_O_UI_06_every_step_is_seen_stop_stops_and_the_newest_prompt_wins(visit):
     visitor = visit("en", "model=fix_a&prompt=Hello,+I+am&n=0")
     label = model("fix_a").tokenizer.label
-    visitor.find("#settings button").first.click()
+    visitor.unfold("settings")
     visitor.find("#new-tokens input[type=number]").fill("50")
     visitor.find("#new-tokens input[type=number]").press("Tab")
     visitor.page.evaluate(WATCH)

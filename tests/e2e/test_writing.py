@@ -13,7 +13,7 @@ SAMPLED = {"temperature": 0.8, "top_k": 12, "top_p": 0.9, "seed": 5}
 def test_a_click_on_a_candidate_goes_on_from_it(visit):
     visitor = visit("zh", "n=3&at=10")
     other = visitor.bars()[2][0]
-    visitor.find("#settings").locator("button").first.click()
+    visitor.unfold("settings")
     visitor.find("#new-tokens input[type=number]").fill("4")
     visitor.find("#bars .bar:not(.head)").nth(2).locator("button").click()
     expect(visitor.chips).to_have_count(10 + 4)
@@ -61,7 +61,7 @@ def test_O_UI_07_sampling_is_shown_as_stages_on_the_bars_and_no_slider_makes_a_p
         assert probability == pytest.approx(float(parts.after_top_p[token]), rel=1e-6)
         np.testing.assert_allclose(logit, float(parts.logits[token]), rtol=1e-6)
     expect(visitor.find("#bars .note").first).to_contain_text(f"“{model().tokenizer.label(drawn)}”")
-    visitor.find("#settings").locator("button").first.click()
+    visitor.unfold("settings")
     visitor.quiet()
     monkeypatch.setattr("playground.runs.read", lambda *_: pytest.fail("a slider made a pass"))
     slider = visitor.find("#temperature input[type=range]")

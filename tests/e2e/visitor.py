@@ -234,10 +234,11 @@ class Visitor:
             expect(self.find("#lessons .prose p").first).to_be_visible()
 
     def unfold(self, section: str) -> None:
-        """Open a part of a tab that starts folded."""
+        """Open a part that starts folded. What it holds is made only then, and told its values a moment later."""
         head = self.find(f"#{section} .label-wrap").first
         if "open" not in (head.get_attribute("class") or "").split():
             head.click()
+            self.quiet()
 
     def choose(self, radio: str, value: object) -> None:
         self.find(f'#{radio} label:has(input[value="{value}"])').click()
