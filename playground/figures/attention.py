@@ -13,11 +13,11 @@ from .style import (
     colour_bar,
     crosses,
     downwards,
+    drawn,
     hover_lines,
     literal,
     must_contain,
     must_fit,
-    quiet,
     scale,
     token_axis,
 )
@@ -72,8 +72,7 @@ def attention_map(
         hoverongaps=False,
         hovertemplate=hover_lines((words.query, "%{y}"), (words.key, "%{x}"), (words.weight, "%{z:.4g}")),
     )
-    figure = go.Figure(heat)
-    crosses(figure, forbidden)
     x, y = token_axis(labels, words.key), downwards(token_axis(labels, words.query))
-    quiet(figure, literal(words.title), height=min(max(150 + 24 * tokens, 260), 640), x=x, y=y)
+    height = min(max(150 + 24 * tokens, 260), 640)
+    figure = drawn([heat, *crosses(forbidden)], literal(words.title), height, x=x, y=y)
     return follow(figure, position, tokens, axes=("x", "y"), hover=("y", "x"), switch=switch)

@@ -19,11 +19,11 @@ from .style import (
     at,
     colour_bar,
     downwards,
+    drawn,
     hover_lines,
     must_contain,
     must_fit,
     name_axis,
-    quiet,
     scale,
     titled,
 )
@@ -74,15 +74,15 @@ def attribution_sum(parts: ArrayLike, names: Sequence[str], words: SumWords, pos
     named = [*names, words.total]
     edges = np.arange(len(names))[:, None] + [BAR / 2, 1 - BAR / 2, np.nan]  # from one bar to the next, then a gap
     joints = np.repeat(ends, 3, axis=1)
-    figure = go.Figure([
+    traces = [
         go.Scatter(x=edges.ravel(), y=joints[position], mode="lines", line={"color": RESIDUAL, "width": 1},
                    hoverinfo="skip", showlegend=False),
         go.Bar(x=np.arange(len(named)), y=length[position], base=base[position], marker={"color": colours},
                customdata=length[position], width=BAR, showlegend=False,
                hovertemplate="%{x}: %{customdata:+.4f}<extra></extra>"),
-    ])  # fmt: skip
+    ]  # fmt: skip
     y = titled(words.logit, nticks=7, zeroline=True)
-    quiet(figure, at(words.title, position), height=340, x=name_axis(named, words.part), y=y)
+    figure = drawn(traces, at(words.title, position), height=340, x=name_axis(named, words.part), y=y)
     picks = [pick(0, "y", joints), pick(1, "y", length), pick(1, "base", base), pick(1, "customdata", length)]
     return follow(figure, position, tokens, picks=picks + title_picks(words.title))
 
@@ -112,6 +112,6 @@ def attribution_heads(heads: ArrayLike, bias: ArrayLike, words: HeadWords, posit
         name_axis([*map(str, range(H)), words.bias], words.head),
         downwards(name_axis([*map(str, range(L))], words.layer)),
     )
-    figure = quiet(go.Figure(heat), at(words.title, position), height=min(max(110 + 26 * L, 220), 560), x=x, y=y)
+    figure = drawn([heat], at(words.title, position), height=min(max(110 + 26 * L, 220), 560), x=x, y=y)
     picks = [pick(0, "z", z), pick(0, "zmin", -bound), pick(0, "zmax", bound)]
     return follow(figure, position, tokens, picks=picks + title_picks(words.title))

@@ -8,7 +8,20 @@ import plotly.graph_objects as go
 from numpy.typing import ArrayLike
 
 from .follow import follow, pick, pick_layout, title_picks
-from .style import ACCENT, MONOSPACE, RESIDUAL, Title, at, literal, must_contain, must_fit, quiet, tick_text, titled
+from .style import (
+    ACCENT,
+    MONOSPACE,
+    RESIDUAL,
+    Title,
+    Traces,
+    at,
+    drawn,
+    literal,
+    must_contain,
+    must_fit,
+    tick_text,
+    titled,
+)
 
 
 @dataclass(frozen=True)
@@ -39,15 +52,16 @@ def before_after(
         must_fit("labels of one position", (len(each),), shape[1:])
     texts = [[tick_text(label) for label in each] for each in labels]
     places = np.arange(shape[1])
-    figure = go.Figure()
+    traces: Traces = []
     for values, name, colour in ((usual, words.before, RESIDUAL), (ablated, words.after, ACCENT)):
-        figure.add_bar(x=values[position], y=places, orientation="h", name=literal(name), marker={"color": colour},
-                       texttemplate="%{x:.3g}", textposition="outside", cliponaxis=False, textfont={"size": 11},
-                       hovertemplate="%{y}: %{x:.4g}<extra>%{fullData.name}</extra>")  # fmt: skip
+        traces.append(go.Bar(x=values[position], y=places, orientation="h", name=literal(name),
+                             marker={"color": colour}, texttemplate="%{x:.3g}", textposition="outside",
+                             cliponaxis=False, textfont={"size": 11},
+                             hovertemplate="%{y}: %{x:.4g}<extra>%{fullData.name}</extra>"))  # fmt: skip
     x = titled(words.probability, rangemode="tozero", nticks=5)
     ticks = {"tickmode": "array", "tickvals": places.tolist(), "ticktext": texts[position]}
     y = ticks | {"autorange": "reversed", "tickfont": {"family": MONOSPACE, "size": 12}, "showgrid": False}
     gaps = {"barmode": "group", "bargap": 0.25, "bargroupgap": 0.05}
-    quiet(figure, at(words.title, position), height=110 + 36 * shape[1], right=48, x=x, y=y, **gaps)
+    figure = drawn(traces, at(words.title, position), height=110 + 36 * shape[1], right=48, x=x, y=y, **gaps)
     picks = [pick(0, "x", usual), pick(1, "x", ablated), pick_layout("yaxis.ticktext", texts)]
     return follow(figure, position, len(labels), picks=picks + title_picks(words.title))

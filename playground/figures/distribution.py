@@ -9,7 +9,21 @@ import plotly.graph_objects as go
 from numpy.typing import ArrayLike
 
 from .follow import follow, pick, pick_layout, title_picks
-from .style import ACCENT, MONOSPACE, NORM, RESIDUAL, Floats, Title, at, literal, must_contain, must_fit, quiet, titled
+from .style import (
+    ACCENT,
+    MONOSPACE,
+    NORM,
+    RESIDUAL,
+    Floats,
+    Title,
+    Traces,
+    at,
+    drawn,
+    literal,
+    must_contain,
+    must_fit,
+    titled,
+)
 
 STAGES = 3
 GAP = 0.06  # between two panels, of the figure's width
@@ -61,7 +75,7 @@ def value_histograms(
     heights = [np.asarray(each, dtype=np.int32) for each in counts]
     tokens, bins = heights[0].shape
     must_contain(position, tokens)
-    figure = go.Figure()
+    traces: Traces = []
     picks = title_picks(words.title)
     looks = ({"color": RESIDUAL}, {"color": "rgba(0,0,0,0)", "line": {"color": NORM, "width": 1}}, {"color": NORM})
     wide = (1 - (STAGES - 1) * GAP) / STAGES
@@ -72,15 +86,15 @@ def value_histograms(
         middles, widths = (border[:, 1:] + border[:, :-1]) / 2, np.diff(border, axis=1)
         number = str(i + 1) if i else ""
         hover = f"{literal(words.value)}: %{{x:.4g}}<br>{literal(words.count)}: %{{y}}<extra>{literal(name)}</extra>"
-        figure.add_bar(x=middles[position], y=height[position], width=widths[position], name=literal(name), marker=look,
-                       xaxis=f"x{number}", yaxis=f"y{number}", hovertemplate=hover)  # fmt: skip
+        traces.append(go.Bar(x=middles[position], y=height[position], width=widths[position], name=literal(name),
+                             marker=look, xaxis=f"x{number}", yaxis=f"y{number}", hovertemplate=hover))  # fmt: skip
         picks += [pick(i, "x", middles), pick(i, "y", height), pick(i, "width", widths)]
         left = i * (wide + GAP)
         across = {"domain": [left, min(left + wide, 1)], "anchor": f"y{number}", "nticks": 5}
         axes |= {f"xaxis{number}": across, f"yaxis{number}": {"anchor": f"x{number}", "nticks": 4}}
     axes["xaxis2"] |= titled(words.value)
     axes["yaxis"] |= titled(words.count)
-    quiet(figure, at(words.title, position), height=250, y={"rangemode": "tozero"}, bargap=0, **axes)
+    figure = drawn(traces, at(words.title, position), height=250, y={"rangemode": "tozero"}, bargap=0, **axes)
     return follow(figure, position, tokens, picks=picks)
 
 
@@ -111,29 +125,29 @@ def standing_out(
         must_fit(name, values.shape, (tokens, k))
     places = np.arange(k)
     learnt = np.stack([seen["scale"], seen["shift"]], axis=-1)  # (T, k, 2)
-    figure = go.Figure()
+    traces: Traces = []
     picks = title_picks(words.title)
     tail = f"<br>{literal(words.scale)}: %{{customdata[0]:.4g}}<br>{literal(words.shift)}: %{{customdata[1]:.4g}}"
     start = f"{literal(words.feature)} %{{y}}<br>"
     for i, (name, word, axis, colour) in enumerate(
         (("before", words.before, "x", RESIDUAL), ("after", words.after, "x2", NORM))
     ):
-        figure.add_bar(x=seen[name][position], y=places, orientation="h", xaxis=axis, name=literal(word),
-                       marker={"color": colour}, customdata=learnt[position],
-                       hovertemplate=f"{start}{literal(word)}: %{{x:.4g}}{tail}<extra></extra>")  # fmt: skip
+        traces.append(go.Bar(x=seen[name][position], y=places, orientation="h", xaxis=axis, name=literal(word),
+                             marker={"color": colour}, customdata=learnt[position],
+                             hovertemplate=f"{start}{literal(word)}: %{{x:.4g}}{tail}<extra></extra>"))  # fmt: skip
         picks += [pick(i, "x", seen[name]), pick(i, "customdata", learnt.tolist())]
-    figure.add_scatter(x=seen["normalised"][position], y=places, xaxis="x2", mode="markers",
-                       name=literal(words.normalised), customdata=learnt[position],
-                       marker={"color": NORM, "size": 9, "symbol": "circle-open", "line": {"width": 1.5}},
-                       hovertemplate=f"{start}{literal(words.normalised)}: %{{x:.4g}}{tail}<extra></extra>",
-                       )  # fmt: skip
+    traces.append(go.Scatter(x=seen["normalised"][position], y=places, xaxis="x2", mode="markers",
+                             name=literal(words.normalised), customdata=learnt[position],
+                             marker={"color": NORM, "size": 9, "symbol": "circle-open", "line": {"width": 1.5}},
+                             hovertemplate=f"{start}{literal(words.normalised)}: %{{x:.4g}}{tail}<extra></extra>",
+                             ))  # fmt: skip
     picks += [pick(2, "x", seen["normalised"]), pick(2, "customdata", learnt.tolist())]
     texts = [[str(index) for index in row] for row in indices.tolist()]
     y = titled(words.feature, tickmode="array", tickvals=places.tolist(), ticktext=texts[position],
                autorange="reversed", tickfont={"family": MONOSPACE, "size": 11}, showgrid=False)  # fmt: skip
     halves: dict[str, Any] = {"xaxis": {"domain": [0, 0.47]}, "xaxis2": {"domain": [0.53, 1]}}
     across = {"zeroline": True, "nticks": 5}
-    quiet(figure, at(words.title, position), height=110 + 22 * k, x=across, y=y, bargap=0.3, **halves)
+    figure = drawn(traces, at(words.title, position), height=110 + 22 * k, x=across, y=y, bargap=0.3, **halves)
     picks.append(pick_layout("yaxis.ticktext", texts))
     return follow(figure, position, tokens, picks=picks)
 
@@ -150,19 +164,20 @@ def scale_shift(
     must_fit("shift", shifts.shape, scales.shape)
     tokens = len(places)
     must_contain(position, tokens)
-    figure = go.Figure()
+    traces: Traces = []
     picks = title_picks(words.title)
     for axis, word, values in (("y", words.scale, scales), ("y2", words.shift, shifts)):
         hover = f"{literal(words.feature)} %{{x}}<br>{literal(word)}: %{{y:.4g}}<extra></extra>"
-        figure.add_scatter(x=np.arange(len(values)), y=values, yaxis=axis, mode="markers", showlegend=False,
-                           name=literal(word), marker={"color": NORM, "size": 4}, hovertemplate=hover)  # fmt: skip
+        traces.append(go.Scatter(x=np.arange(len(values)), y=values, yaxis=axis, mode="markers", name=literal(word),
+                                 showlegend=False, marker={"color": NORM, "size": 4},
+                                 hovertemplate=hover))  # fmt: skip
         chosen: Floats = values[places]  # (T, k)
         ring = {"color": ACCENT, "size": 10, "symbol": "circle-open", "line": {"width": 1.5}}
-        picks += [pick(len(figure.data), "x", places), pick(len(figure.data), "y", chosen)]
-        figure.add_scatter(x=places[position], y=chosen[position], yaxis=axis, mode="markers", marker=ring,
-                           name=literal(words.marked), showlegend=axis == "y", hovertemplate=hover)  # fmt: skip
-    quiet(
-        figure,
+        picks += [pick(len(traces), "x", places), pick(len(traces), "y", chosen)]
+        traces.append(go.Scatter(x=places[position], y=chosen[position], yaxis=axis, mode="markers", marker=ring,
+                                 name=literal(words.marked), showlegend=axis == "y", hovertemplate=hover))  # fmt: skip
+    figure = drawn(
+        traces,
         at(words.title, position),
         height=340,
         x=titled(words.feature, anchor="y2", range=[-1, len(scales)]),

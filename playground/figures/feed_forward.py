@@ -8,7 +8,19 @@ import plotly.graph_objects as go
 from numpy.typing import ArrayLike
 
 from .follow import follow, pick, title_picks
-from .style import ACCENT, FEED_FORWARD, RESIDUAL, Title, at, literal, must_contain, must_fit, name_axis, quiet, titled
+from .style import (
+    ACCENT,
+    FEED_FORWARD,
+    RESIDUAL,
+    Title,
+    at,
+    drawn,
+    literal,
+    must_contain,
+    must_fit,
+    name_axis,
+    titled,
+)
 
 
 @dataclass(frozen=True)
@@ -57,24 +69,25 @@ def gelu_points(
     must_fit("active", y.shape, x.shape)
     must_fit("bins", counts.shape, (len(x), len(edges) - 1))
     must_contain(position, len(x))
-    figure = go.Figure()
-    figure.add_scatter(x=np.asarray(curve[0]), y=np.asarray(curve[1]), mode="lines", name=literal(words.curve),
-                       hoverinfo="skip", line={"color": RESIDUAL, "width": 1.5})  # fmt: skip
-    values = f"{literal(words.hidden)}: %{{x:.4g}}<br>{literal(words.active)}: %{{y:.4g}}<extra></extra>"
-    figure.add_scatter(x=x[position], y=y[position], mode="markers", name=literal(words.neurons),
-                       marker={"color": FEED_FORWARD, "size": 6, "opacity": 0.6},
-                       hovertemplate=f"{literal(words.neuron)} %{{pointNumber}}<br>{values}")  # fmt: skip
+    hover = f"{literal(words.hidden)}: %{{x:.4g}}<br>{literal(words.active)}: %{{y:.4g}}<extra></extra>"
     best_x, best_y = np.take_along_axis(x, best, 1), np.take_along_axis(y, best, 1)
-    figure.add_scatter(x=best_x[position], y=best_y[position], mode="markers", name=literal(words.strongest),
-                       customdata=best[position],
-                       marker={"color": ACCENT, "size": 11, "symbol": "circle-open", "line": {"width": 1.5}},
-                       hovertemplate=f"{literal(words.neuron)} %{{customdata}}<br>{values}")  # fmt: skip
-    figure.add_bar(x=(edges[1:] + edges[:-1]) / 2, y=counts[position], yaxis="y2", width=np.diff(edges),
-                   showlegend=False, marker={"color": FEED_FORWARD}, name=literal(words.count),
-                   hovertemplate="%{x:.3g}: %{y}<extra>%{fullData.name}</extra>")  # fmt: skip
+    traces = [
+        go.Scatter(x=np.asarray(curve[0]), y=np.asarray(curve[1]), mode="lines", name=literal(words.curve),
+                   hoverinfo="skip", line={"color": RESIDUAL, "width": 1.5}),
+        go.Scatter(x=x[position], y=y[position], mode="markers", name=literal(words.neurons),
+                   marker={"color": FEED_FORWARD, "size": 6, "opacity": 0.6},
+                   hovertemplate=f"{literal(words.neuron)} %{{pointNumber}}<br>{hover}"),
+        go.Scatter(x=best_x[position], y=best_y[position], mode="markers", name=literal(words.strongest),
+                   customdata=best[position],
+                   marker={"color": ACCENT, "size": 11, "symbol": "circle-open", "line": {"width": 1.5}},
+                   hovertemplate=f"{literal(words.neuron)} %{{customdata}}<br>{hover}"),
+        go.Bar(x=(edges[1:] + edges[:-1]) / 2, y=counts[position], yaxis="y2", width=np.diff(edges),
+               showlegend=False, marker={"color": FEED_FORWARD}, name=literal(words.count),
+               hovertemplate="%{x:.3g}: %{y}<extra>%{fullData.name}</extra>"),
+    ]  # fmt: skip
     margin = 0.02 * (edges[-1] - edges[0])
-    quiet(
-        figure,
+    figure = drawn(
+        traces,
         at(words.title, position),
         height=440,
         x=titled(words.hidden, anchor="y2", range=[edges[0] - margin, edges[-1] + margin], zeroline=True),
@@ -103,13 +116,13 @@ def share_on(shares: ArrayLike, names: Sequence[str], chosen: int, words: ShareW
     must_contain(chosen, layers)
     places = np.arange(layers)
     full = [1.0 if layer == chosen else 0.45 for layer in range(layers)]
-    figure = go.Figure()
     hover = "%{x}: %{y:.1%}<extra>%{fullData.name}</extra>"
-    figure.add_bar(x=places, y=values[position], name=literal(words.here), hovertemplate=hover,
-                   marker={"color": FEED_FORWARD, "opacity": full})  # fmt: skip
-    figure.add_scatter(x=places, y=values.mean(axis=0), name=literal(words.mean), mode="lines+markers",
-                       hovertemplate=hover, line={"color": RESIDUAL, "width": 1.5, "dash": "dash"},
-                       marker={"size": 6})  # fmt: skip
+    traces = [
+        go.Bar(x=places, y=values[position], name=literal(words.here), hovertemplate=hover,
+               marker={"color": FEED_FORWARD, "opacity": full}),
+        go.Scatter(x=places, y=values.mean(axis=0), name=literal(words.mean), mode="lines+markers",
+                   hovertemplate=hover, line={"color": RESIDUAL, "width": 1.5, "dash": "dash"}, marker={"size": 6}),
+    ]  # fmt: skip
     y = titled(words.share, rangemode="tozero", tickformat=".0%", nticks=5)
-    quiet(figure, at(words.title, position), height=260, x=name_axis(names, words.layer), y=y)
+    figure = drawn(traces, at(words.title, position), height=260, x=name_axis(names, words.layer), y=y)
     return follow(figure, position, tokens, picks=[pick(0, "y", values), *title_picks(words.title)])

@@ -66,7 +66,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 from plotly.utils import PlotlyJSONEncoder
 
-from .style import DARK, Title, literal, quiet
+from .style import DARK, Title, drawn, literal
 
 Drawing = go.Figure  # what every figure here is, for those who must not know plotly
 PLOTLY_JS = Path(plotly.__file__).parent / "package_data" / "plotly.min.js"  # draws them, in the browser
@@ -168,4 +168,4 @@ def follow(
 
 def nothing(tokens: int) -> go.Figure:
     """A figure without data, for what cannot be drawn: the page then shows its sentences alone."""
-    return follow(quiet(go.Figure(), "", height=60), tokens - 1, tokens)
+    return follow(drawn([], "", height=60), tokens - 1, tokens)

@@ -14,11 +14,11 @@ from .style import (
     GREENS,
     SIGNED,
     colour_bar,
+    drawn,
     hover_lines,
     literal,
     must_contain,
     must_fit,
-    quiet,
     scale,
     titled,
     token_axis,
@@ -71,8 +71,8 @@ def kv_cache(lengths: ArrayLike, labels: Sequence[str], words: CacheWords, posit
     cover = go.Bar(x=columns, y=np.full(tokens, layers), base=-0.5, width=1, name=literal(words.not_yet),
                    marker={"color": NOT_YET, "opacity": to_come[position], "line": {"width": 0}},
                    hoverinfo="skip")  # fmt: skip
-    quiet(
-        figure := go.Figure([heat, cover]),
+    figure = drawn(
+        [heat, cover],
         literal(words.title),
         height=130 + 24 * min(max(layers, 4), 16),
         x=token_axis(labels, words.token),
@@ -95,11 +95,11 @@ def sureness(entropy: ArrayLike, surprise: ArrayLike, labels: Sequence[str], wor
     must_fit("surprise", unexpected.shape, (tokens - 1,))
     must_contain(position, tokens)
     hover = hover_lines((words.token, "%{x}"), (words.nats, "%{y:.4g}"))
-    figure = go.Figure()
-    figure.add_bar(x=np.arange(1, tokens), y=unexpected, name=literal(words.surprise), marker={"color": FEED_FORWARD},
-                   hovertemplate=hover)  # fmt: skip
-    figure.add_scatter(x=np.arange(tokens), y=open_, name=literal(words.entropy), mode="lines+markers",
-                       line={"color": ACCENT}, hovertemplate=hover)  # fmt: skip
+    unexpected_bars = go.Bar(x=np.arange(1, tokens), y=unexpected, name=literal(words.surprise),
+                             marker={"color": FEED_FORWARD}, hovertemplate=hover)  # fmt: skip
+    open_line = go.Scatter(x=np.arange(tokens), y=open_, name=literal(words.entropy), mode="lines+markers",
+                           line={"color": ACCENT}, hovertemplate=hover)  # fmt: skip
     y = titled(words.nats, rangemode="tozero", nticks=6)
-    quiet(figure, literal(words.title), height=300, x=token_axis(labels, words.token), y=y)
+    x = token_axis(labels, words.token)
+    figure = drawn([unexpected_bars, open_line], literal(words.title), height=300, x=x, y=y)
     return follow(figure, position, tokens, axes=("x",), hover=("x",))

@@ -18,13 +18,13 @@ from .style import (
     at,
     colour_bar,
     downwards,
+    drawn,
     hover_lines,
     literal,
     log_ticks,
     must_contain,
     must_fit,
     name_axis,
-    quiet,
     scale,
     tick_text,
     titled,
@@ -107,7 +107,7 @@ def lens_map(
         ),
     )
     x, y = token_axis(labels, words.token), downwards(name_axis(names, words.place))
-    figure = quiet(go.Figure(heat), literal(words.title), height=min(max(130 + 22 * len(names), 240), 720), x=x, y=y)
+    figure = drawn([heat], literal(words.title), height=min(max(130 + 22 * len(names), 240), 720), x=x, y=y)
     written = {"trace": 0, "width": CELL}
     return follow(figure, position, tokens, axes=("x",), hover=("x",), written=written, more=more)
 
@@ -146,7 +146,7 @@ def lens_path(
     x = titled(words.probability, range=[0, 1.25], tickvals=[0, 0.25, 0.5, 0.75, 1])
     y = downwards(name_axis(names, words.place))
     height = 110 + 22 * len(names)
-    figure = quiet(go.Figure(bars), at(words.title, position), height, right=16, x=x, y=y, bargap=0.3)
+    figure = drawn([bars], at(words.title, position), height, right=16, x=x, y=y, bargap=0.3)
     if alone_of is not None:
         return follow(figure, position, alone_of, alone=True)
     picks = [pick(0, "x", rows), pick(0, "text", columns[0]), pick(0, "hovertext", columns[1])]

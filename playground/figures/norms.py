@@ -14,15 +14,16 @@ from .style import (
     RESIDUAL,
     SIGNED,
     Floats,
+    Traces,
     colour_bar,
     downwards,
+    drawn,
     hover_lines,
     literal,
     log_ticks,
     must_contain,
     must_fit,
     name_axis,
-    quiet,
     scale,
     titled,
     token_axis,
@@ -77,22 +78,22 @@ def norm_by_token(
     """
     tokens = len(labels)
     must_contain(position, tokens)
-    figure = go.Figure()
+    traces: Traces = []
     stages = ((before, words.before), (normalised, words.normalised), (after, words.after))
     for (stage, name), look in zip(stages, _looks(tokens), strict=True):
         for axis, word, values in (("y", words.mean, stage.mean), ("y2", words.std, stage.std)):
             y = np.asarray(values)
             must_fit(f"{name}, {word}", y.shape, (tokens,))
             hover = f"{literal(name)}, {literal(word)}: %{{y:.4g}}<extra></extra>"
-            figure.add_scatter(x=np.arange(tokens), y=y, yaxis=axis, name=literal(name), legendgroup=name,
-                               showlegend=axis == "y", hovertemplate=hover, **look)  # fmt: skip
-    quiet(
-        figure,
+            traces.append(go.Scatter(x=np.arange(tokens), y=y, yaxis=axis, name=literal(name), legendgroup=name,
+                                     showlegend=axis == "y", hovertemplate=hover, **look))  # fmt: skip
+    figure = drawn(
+        traces,
         literal(words.title),
         height=420,
         x=token_axis(labels, words.token) | {"anchor": "y2"},
         yaxis=titled(words.mean, domain=[0.56, 1], nticks=5),
-        yaxis2=titled(words.std, domain=[0, 0.44]) | _log_axis(figure),
+        yaxis2=titled(words.std, domain=[0, 0.44]) | _log_axis(traces),
         hovermode="x unified",
         hoversubplots="axis",
     )
@@ -111,9 +112,9 @@ def _looks(tokens: int) -> list[dict[str, object]]:
     ]  # fmt: skip
 
 
-def _log_axis(figure: go.Figure) -> dict[str, object]:
-    """A logarithmic axis with round ticks over the standard deviations in the figure."""
-    low, high = _span(np.concatenate([trace.y for trace in figure.data if trace.yaxis == "y2"]))
+def _log_axis(traces: Traces) -> dict[str, object]:
+    """A logarithmic axis with round ticks over the standard deviations drawn."""
+    low, high = _span(np.concatenate([trace.y for trace in traces if trace.yaxis == "y2"]))
     ticks = log_ticks(low, high)
     margin = 0.06 * np.log10(high / low)
     return {
@@ -153,9 +154,9 @@ def norms_overview(
     must_fit("mean", means.shape, (rows, tokens))
     must_fit("std", stds.shape, (rows, tokens))
     must_contain(position, tokens)
-    figure = go.Figure([_means(means, words), _deviations(stds, words)])
-    quiet(
-        figure,
+    traces = [_means(means, words), _deviations(stds, words)]
+    figure = drawn(
+        traces,
         literal(words.title),
         height=150 + 2 * min(max(16 * rows, 120), 380),
         x=token_axis(labels, words.token) | {"anchor": "y2"},

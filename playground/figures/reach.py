@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from numpy.typing import ArrayLike
 
 from .follow import follow
-from .style import decades, downwards, hover_lines, literal, must_contain, must_fit, name_axis, quiet, token_axis
+from .style import decades, downwards, drawn, hover_lines, literal, must_contain, must_fit, name_axis, token_axis
 
 
 @dataclass(frozen=True)
@@ -44,5 +44,5 @@ def reach_map(
         hovertemplate=hover_lines((words.place, "%{y}"), (words.token, "%{x}"), (words.change, "%{customdata:.4g}")),
     )
     x, y = token_axis(labels, words.token), downwards(name_axis(names, words.place))
-    figure = quiet(go.Figure(heat), literal(words.title), height=min(max(130 + 22 * len(names), 240), 720), x=x, y=y)
+    figure = drawn([heat], literal(words.title), height=min(max(130 + 22 * len(names), 240), 720), x=x, y=y)
     return follow(figure, position, tokens, axes=("x",), hover=("x",))

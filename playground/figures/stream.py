@@ -15,12 +15,13 @@ from .style import (
     RESIDUAL,
     Floats,
     Title,
+    Traces,
     at,
+    drawn,
     literal,
     must_contain,
     must_fit,
     name_axis,
-    quiet,
     titled,
 )
 
@@ -67,20 +68,21 @@ def stream_norms(
     must_contain(position, tokens)
     depth = np.arange(len(names))
     colours = [RESIDUAL, *([ATTENTION, FEED_FORWARD] * (len(names) // 2))]
-    figure = go.Figure()
+    traces: Traces = []
     picks = title_picks(words.title)
     if baseline is not None:
         usual = _by_position("baseline", baseline, names)
         must_fit("baseline", usual.shape, values.shape)
-        figure.add_scatter(x=depth, y=usual[position], mode="lines", name=literal(words.baseline), hovertemplate=HOVER,
-                           line={"color": RESIDUAL, "width": 1.5, "dash": "dash"})  # fmt: skip
+        traces.append(go.Scatter(x=depth, y=usual[position], mode="lines", name=literal(words.baseline),
+                                 hovertemplate=HOVER,
+                                 line={"color": RESIDUAL, "width": 1.5, "dash": "dash"}))  # fmt: skip
         picks.append(pick(0, "y", usual))
-    picks.append(pick(len(figure.data), "y", values))
-    figure.add_scatter(x=depth, y=values[position], mode="lines+markers", name=literal(words.current),
-                       hovertemplate=HOVER, line={"color": RESIDUAL, "width": 2},
-                       marker={"color": colours, "size": 9})  # fmt: skip
+    picks.append(pick(len(traces), "y", values))
+    traces.append(go.Scatter(x=depth, y=values[position], mode="lines+markers", name=literal(words.current),
+                             hovertemplate=HOVER, line={"color": RESIDUAL, "width": 2},
+                             marker={"color": colours, "size": 9}))  # fmt: skip
     x, y = name_axis(names, words.depth), titled(words.norm, rangemode="tozero", nticks=6)
-    quiet(figure, at(words.title, position), height=320, x=x, y=y, showlegend=baseline is not None)
+    figure = drawn(traces, at(words.title, position), height=320, x=x, y=y, showlegend=baseline is not None)
     return follow(figure, position, tokens, picks=picks)
 
 
@@ -106,29 +108,29 @@ def contributions(
     must_contain(position, tokens)
     usual = values if baseline is None else _by_position("baseline", baseline, names)
     must_fit("baseline", usual.shape, values.shape)
-    figure = go.Figure()
+    traces: Traces = []
     picks = title_picks(words.title)
     for first, name, colour in ((0, words.attention, ATTENTION), (1, words.feed_forward, FEED_FORWARD)):
         picks.append(pick(first, "y", values[:, first::2]))
-        figure.add_bar(x=np.arange(first, len(names), 2), y=values[position, first::2], name=literal(name),
-                       width=BAR, marker={"color": colour}, hovertemplate=HOVER)  # fmt: skip
+        traces.append(go.Bar(x=np.arange(first, len(names), 2), y=values[position, first::2], name=literal(name),
+                             width=BAR, marker={"color": colour}, hovertemplate=HOVER))  # fmt: skip
     marked = np.union1d(np.flatnonzero((values == 0).all(axis=0)), np.asarray(off, dtype=np.intp))
     if marked.size:
-        _mark_off(figure, marked, usual[position, marked], literal(words.off))
+        traces += _marks_of_what_is_off(marked, usual[position, marked], literal(words.off))
         picks.append(pick(2, "y", usual[:, marked]))
     x, y = name_axis(names, words.sublayer), titled(words.norm, rangemode="tozero", nticks=6)
-    quiet(figure, at(words.title, position), height=320, x=x, y=y, barmode="overlay")
+    figure = drawn(traces, at(words.title, position), height=320, x=x, y=y, barmode="overlay")
     return follow(figure, position, tokens, picks=picks)
 
 
-def _mark_off(figure: go.Figure, places: NDArray[np.intp], usual: Floats, name: str) -> None:
+def _marks_of_what_is_off(places: NDArray[np.intp], usual: Floats, name: str) -> Traces:
     """Hatched bars for what is missing, crosses where a bar would stand."""
     hatch = {"shape": "/", "fgcolor": OFF, "bgcolor": "rgba(0,0,0,0)", "size": 7, "solidity": 0.22}
-    figure.add_bar(x=places, y=usual, name=name, width=BAR, hovertemplate=HOVER,
-                   marker={"color": "rgba(0,0,0,0)", "line": {"color": OFF, "width": 1}, "pattern": hatch})  # fmt: skip
-    figure.add_scatter(x=places, y=np.zeros(len(places)), mode="markers", showlegend=False, hoverinfo="skip",
-                       cliponaxis=False,
-                       marker={"symbol": "x", "size": 9, "color": OFF})  # fmt: skip
+    bars = go.Bar(x=places, y=usual, name=name, width=BAR, hovertemplate=HOVER,
+                  marker={"color": "rgba(0,0,0,0)", "line": {"color": OFF, "width": 1}, "pattern": hatch})  # fmt: skip
+    feet = go.Scatter(x=places, y=np.zeros(len(places)), mode="markers", showlegend=False, hoverinfo="skip",
+                      cliponaxis=False, marker={"symbol": "x", "size": 9, "color": OFF})  # fmt: skip
+    return [bars, feet]
 
 
 def _by_position(name: str, norms: ArrayLike, names: Sequence[str]) -> Floats:

@@ -15,11 +15,11 @@ from .style import (
     crosses,
     decades,
     downwards,
+    drawn,
     hover_lines,
     literal,
     must_fit,
     name_axis,
-    quiet,
     scale,
 )
 
@@ -65,8 +65,7 @@ def sweep_map(
         heat.update(z=z, zmin=-most, zmax=most, colorscale=scale(SIGNED), colorbar=colour_bar(words.value, nticks=5))
     else:
         heat.update(decades(z, words.value))
-    figure = go.Figure(heat)
-    crosses(figure, off)
     x, y = name_axis(parts, words.part), downwards(name_axis(layers, words.layer))
-    quiet(figure, literal(words.title), height=130 + 26 * min(max(len(layers), 4), 16), x=x, y=y)
+    height = 130 + 26 * min(max(len(layers), 4), 16)
+    figure = drawn([heat, *crosses(off)], literal(words.title), height, x=x, y=y)
     return follow(figure, 0, 1, switch=[list(row) for row in switch])

@@ -9,7 +9,20 @@ import plotly.graph_objects as go
 from numpy.typing import ArrayLike, NDArray
 
 from .follow import follow, pick, pick_layout, title_picks
-from .style import ATTENTION, RESIDUAL, Floats, Title, at, literal, must_contain, must_fit, quiet, tick_text, token_axis
+from .style import (
+    ATTENTION,
+    RESIDUAL,
+    Floats,
+    Title,
+    Traces,
+    at,
+    drawn,
+    literal,
+    must_contain,
+    must_fit,
+    tick_text,
+    token_axis,
+)
 
 MOST_KEYS = 40  # bars; of a longer text each query shows those with most of its weight
 ROW = 74  # pixels of each stage, its name included
@@ -49,15 +62,15 @@ def unfolded(
         must_fit(name, array.shape, (tokens, tokens))
     keys = most_weighted(arrays[WEIGHTS], most)
     arrays = [np.take_along_axis(array, keys, 1) for array in arrays]
-    figure = go.Figure()
+    traces: Traces = []
     names = astuple(replace(words, title=""))[2:]
     for i, (array, name, colour) in enumerate(zip(arrays, names, COLOURS, strict=True)):
         axis = f"y{i + 1}" if i else "y"
-        figure.add_bar(x=np.arange(keys.shape[1]), y=array[position], yaxis=axis, marker={"color": colour},
-                       hovertemplate=f"%{{x}}: %{{y:.4g}}<extra>{literal(name)}</extra>")  # fmt: skip
+        traces.append(go.Bar(x=np.arange(keys.shape[1]), y=array[position], yaxis=axis, marker={"color": colour},
+                             hovertemplate=f"%{{x}}: %{{y:.4g}}<extra>{literal(name)}</extra>"))  # fmt: skip
     x = token_axis([labels[key] for key in keys[position]], words.key) | {"anchor": "y6"}
     height = 60 + len(arrays) * ROW
-    quiet(figure, at(words.title, position), height, x=x, showlegend=False, bargap=0.25, **_rows(names))
+    figure = drawn(traces, at(words.title, position), height, x=x, showlegend=False, bargap=0.25, **_rows(names))
     picks = [*title_picks(words.title), *(pick(i, "y", array) for i, array in enumerate(arrays))]
     every = keys.shape[1] == tokens
     if not every:

@@ -12,11 +12,11 @@ from playground.figures.style import (
     LONGEST_LABEL,
     MOST_LABELS,
     at,
+    drawn,
     hover_lines,
     literal,
     log_ticks,
     must_fit,
-    quiet,
     tick_text,
     token_axis,
 )
@@ -85,7 +85,7 @@ def test_colours_are_exchanged_one_for_one() -> None:
 
 
 def test_the_layout_leaves_ink_and_paper_to_the_page() -> None:
-    layout = json.loads(quiet(go.Figure(go.Scatter(y=[1])), "title", height=300).to_json())["layout"]
+    layout = json.loads(drawn([go.Scatter(y=[1])], "title", height=300).to_json())["layout"]
     assert layout["template"] == {}
     assert "color" not in layout["font"]
     assert layout["paper_bgcolor"] == layout["plot_bgcolor"] == "rgba(0,0,0,0)"
