@@ -10,6 +10,7 @@ import torch
 
 from playground.errors import MemoryLimit, NotFinite, PromptEmpty, PromptTooLong
 from playground.gpt.ablation import NOTHING_OFF, Ablation
+from playground.gpt.extend import extend
 from playground.gpt.sampling import Sampling, choose, stages
 from playground.gpt.tokenizer import repair
 from playground.gpt.trace import Trace
@@ -89,12 +90,23 @@ class Runs:
         model, request = self.model(request.model), request.plain
         with self._lock:
             if request not in self._kept or self._kept[request][0].model is not model:
-                run = read(model, request, self.limits)
+                run = self._longer(model, request) or read(model, request, self.limits)
                 self._kept[request] = run, run.trace.n_bytes()
             self._kept.move_to_end(request)
             while self._too_many(model):
                 self._kept.popitem(last=False)
             return self._kept[request][0]
+
+    def _longer(self, model: Model, request: Request) -> Run | None:
+        """The run that goes on from the longest kept one that `request` begins with, where there is such a one."""
+        begun = [
+            run
+            for old, (run, _) in self._kept.items()
+            if run.model is model
+            and request.made[: len(old.made)] == old.made
+            and replace(request, made=old.made) == old
+        ]
+        return longer(max(begun, key=lambda run: len(run.ids)), request, self.limits) if begun else None
 
     def _too_many(self, model: Model) -> bool:
         """Many small runs of many visitors would fill what a few large ones of one visitor may take."""
@@ -123,15 +135,41 @@ def read(model: Model, request: Request, limits: Limits) -> Run:
     prompt = prompt_ids(model, request.prompt, limits, request.kept)
     ids = prompt + request.made
     start = max(0, len(ids) - model.config.context_length)
-    size, most = model.config.trace_bytes(len(ids) - start), limits.run_bytes
-    if size > most:
-        fits = max(t for t in range(len(ids) - start) if model.config.trace_bytes(t) <= most)
-        raise MemoryLimit(tokens=len(ids) - start, limit=fits, need=megabytes(size), have=megabytes(most))
+    must_fit(model, len(ids) - start, limits)
     with torch.inference_mode():
         trace = model.gpt.trace(torch.tensor([ids[start:]]), request.ablation).row(0)
+    return answer(model, ids, len(prompt), start, trace)
+
+
+def longer(run: Run, request: Request, limits: Limits) -> Run | None:
+    """`run` with what `request` has made since: only that is read, and its numbers are those of the whole read anew.
+
+    None where old tokens do not stay as they were: past the context, or under a switch that looks ahead.
+    Raises: InputError
+    """
+    model, new = run.model, request.made[len(run.ids) - run.n_prompt :]
+    ids = run.ids + new
+    if len(ids) > model.config.context_length or request.ablation.uncached:
+        return None
+    must_fit(model, len(ids), limits)
+    with torch.inference_mode():
+        trace = extend(model.gpt, run.trace, new, request.ablation)
+    return answer(model, ids, run.n_prompt, 0, trace)
+
+
+def must_fit(model: Model, tokens: int, limits: Limits) -> None:
+    """Raises: MemoryLimit when the trace of so many tokens would be too large"""
+    size, most = model.config.trace_bytes(tokens), limits.run_bytes
+    if size > most:
+        fits = max(t for t in range(tokens) if model.config.trace_bytes(t) <= most)
+        raise MemoryLimit(tokens=tokens, limit=fits, need=megabytes(size), have=megabytes(most))
+
+
+def answer(model: Model, ids: tuple[int, ...], n_prompt: int, start: int, trace: Trace) -> Run:
+    """Raises: NotFinite"""
     if not trace.logits.isfinite().all():
         raise NotFinite()
-    return Run(model, ids, len(prompt), start, trace)
+    return Run(model, ids, n_prompt, start, trace)
 
 
 def next_token(run: Run, sampling: Sampling, seed: int) -> int:

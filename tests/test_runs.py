@@ -193,3 +193,29 @@ def test_O_ABL_01_stepping_under_an_ablation(runs):
 def test_O_COR_05_twenty_runs_are_bitwise_equal(model):
     logits = [module.read(model, HELLO, DEFAULTS).trace.logits for _ in range(20)]
     assert all(torch.equal(each, logits[0]) for each in logits)
+
+
+def test_of_a_text_that_grows_only_what_is_new_is_read(runs, read, model):
+    request = replace(HELLO, ablation=Ablation(heads=frozenset({(0, 1)})))
+    grown = [replace(request, made=made) for made in (TWELVE[:0], TWELVE[:1], TWELVE[:2], TWELVE[:6])]
+    found = [runs(each) for each in grown]  # one by one, then several at once
+    assert read == Counter({request: 1})
+    for run, anew in zip(found, [module.read(model, each, DEFAULTS) for each in grown], strict=True):
+        assert (run.ids, run.n_prompt, run.start) == (anew.ids, anew.n_prompt, anew.start)
+        for (path, value, _), (_, right, _) in zip(run.trace.tensors(), anew.trace.tensors(), strict=True):
+            torch.testing.assert_close(value, right, rtol=0, atol=1e-5, msg=lambda said, at=path: f"{at}: {said}")
+
+
+@pytest.mark.parametrize("off", [Ablation(causal_mask=True), Ablation(attention=frozenset({1}), mean=True)])
+def test_where_a_new_token_changes_the_old_ones_all_is_read_anew(runs, read, off):
+    request = replace(HELLO, ablation=off)
+    runs(request)
+    runs(grown := replace(request, made=TWELVE[:1]))
+    assert read[grown] == 1
+
+
+def test_other_words_before_the_new_ones_are_another_text(runs, read):
+    runs(replace(HELLO, made=(1, 2, 3)))
+    for other in (replace(HELLO, made=(1, 5, 3, 4)), replace(HELLO, prompt="Hello, I", made=(1, 2, 3, 4))):
+        runs(other)
+        assert read[other] == 1
