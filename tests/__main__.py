@@ -1,7 +1,7 @@
 """The whole check, `python -m tests`: a browser, then format, lint, types and tests; the first failure ends it.
 
-What follows is handed to pytest: `python -m tests -k attention`. Without it, what drives a browser or measures time
-runs last and alone; the rest side by side, one process for each core.
+What follows is handed to pytest: `python -m tests -k attention`. Without it all runs side by side, one process for each
+core, what drives a browser after the rest; what measures time comes last and alone.
 """
 
 import subprocess
@@ -11,14 +11,18 @@ from pathlib import Path
 
 from tests import browser
 
-ALONE = ("tests/e2e", "tests/ui/test_app.py", "tests/ui/test_load.py", "tests/ui/test_together.py")
-TOGETHER = ("-n", "auto", "--maxprocesses", "4", "--dist", "loadfile", *(f"--ignore={each}" for each in ALONE))
+SIDE_BY_SIDE = ("-n", "auto", "--maxprocesses", "4", "--dist", "loadfile")
+BROWSER = ("tests/e2e",)
+TIMED = ("tests/ui/test_app.py", "tests/ui/test_load.py", "tests/ui/test_together.py")
+REST = tuple(f"--ignore={each}" for each in BROWSER + TIMED)
 
 
 def checks(arguments: Sequence[str]) -> list[list[str]]:
     """Commands, each a module of Python with what it is told."""
     code = [["ruff", "format", "--check", "."], ["ruff", "check", "."], ["mypy"]]
-    return [*code, ["pytest", *arguments]] if arguments else [*code, ["pytest", *TOGETHER], ["pytest", *ALONE]]
+    if arguments:
+        return [*code, ["pytest", *arguments]]
+    return [*code, *(["pytest", *how] for how in ((*SIDE_BY_SIDE, *REST), (*SIDE_BY_SIDE, *BROWSER), TIMED))]
 
 
 def main() -> int:

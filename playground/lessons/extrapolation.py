@@ -25,43 +25,13 @@ from playground.gpt.train import Recipe, initialise, optimizer_for, train
 from . import date_forms
 from .characters import VOCABULARY, losses_by_position, rows
 from .lesson import Choice, Experiment, Lesson, Number, Progress, Seed
+from .position_encodings import alibi, rope, sinusoidal
 
 Kind = Literal["none", "learned", "sinusoidal", "rope", "alibi"]
 KINDS: tuple[Kind, ...] = ("none", "learned", "sinusoidal", "rope", "alibi")
 IN_THE_STREAM = ("learned", "sinusoidal")  # added to the token vectors; the rest act inside attention, or not at all
 LONGER = 4  # read up to so many times the length trained on
 RESULTS = Path(__file__).parents[2] / "assets" / "lessons" / "extrapolation" / "results.json"
-
-
-def sinusoids(length: int, width: int) -> Tensor:
-    """PE(pos, 2i) = sin(pos / 10000^(2i/C)), PE(pos, 2i+1) = cos of the same.
-
-    Shapes: (T, C)
-    Source: Vaswani et al. 2017, section 3.5
-    """
-    angles = torch.arange(length)[:, None] / 10000 ** (torch.arange(0, width, 2) / width)  # (T, C/2)
-    return torch.stack([angles.sin(), angles.cos()], -1).flatten(1)
-
-
-def rotated(x: Tensor) -> Tensor:
-    """RoPE: turn each pair of features by an angle that grows with the position, so that q·k knows only distances.
-
-    Shapes: x (..., T, D) -> (..., T, D)
-    Source: Su et al. 2021, eq. 34
-    """
-    T, D = x.shape[-2:]
-    angles = torch.arange(T)[:, None] / 10000 ** (torch.arange(0, D, 2) / D)  # (T, D/2)
-    first, second = x[..., 0::2], x[..., 1::2]
-    turned = first * angles.cos() - second * angles.sin(), first * angles.sin() + second * angles.cos()
-    return torch.stack(turned, -1).flatten(-2)
-
-
-def slopes(n_heads: int) -> Tensor:
-    """ALiBi: how much each head takes off a score per token of distance: 2^(-8/H), 2^(-16/H), ..., 2^-8.
-
-    Source: Press et al. 2022, section 3
-    """
-    return 2.0 ** (-8 * torch.arange(1, n_heads + 1) / n_heads)
 
 
 class PositionedAttention(MultiHeadAttention):
@@ -75,12 +45,10 @@ class PositionedAttention(MultiHeadAttention):
         B, T, C = x.shape
         q, k, v = self.qkv(x).view(B, T, 3, self.n_heads, -1).permute(2, 0, 3, 1, 4)  # each (B, H, T, D)
         if self.kind == "rope":
-            q, k = rotated(q), rotated(k)
-        distance = torch.arange(T)[:, None] - torch.arange(T)  # (T, T), below 0 ahead
-        added = torch.zeros(T, T)
-        if self.kind == "alibi":
-            added = -slopes(self.n_heads)[:, None, None] * distance  # (H, T, T)
-        added = added.masked_fill(distance < 0, -torch.inf)
+            q, k = (rope(each, torch.arange(T)) for each in (q, k))
+        added = alibi(self.n_heads, T).float()  # (H, T, T), minus infinity ahead
+        if self.kind != "alibi":
+            added = torch.zeros(T, T).masked_fill(added[0].isinf(), -torch.inf)
         mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=added)  # softmax(q·k / sqrt(D) + added) v
         return self.out(mixed.transpose(1, 2).reshape(B, T, C)), None
 
@@ -95,7 +63,7 @@ class PositionedGPT(GPTModel):
             block.attention = PositionedAttention(config, layer, kind)
         initialise(self, seed)
         if kind == "sinusoidal":  # fixed, and as long as the token vectors begin; ten times longer trained worse
-            table = 0.02 * 2**0.5 * sinusoids(config.context_length, config.emb_dim)
+            table = 0.02 * 2**0.5 * sinusoidal(torch.arange(config.context_length), config.emb_dim).float()
             self.position_embedding.weight = nn.Parameter(table, requires_grad=False)
 
     def forward(self, ids: Tensor, ablation: Ablation = NOTHING_OFF, cache: KVCache | None = None) -> Tensor:

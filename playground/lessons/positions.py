@@ -10,9 +10,7 @@ from playground.gpt.ablation import Ablation
 
 from .bundled import storyteller, words
 from .lesson import Choice, Experiment, Flag, Lesson, Number, Seed, Text
-
-DOUBLE = torch.float64
-
+from .position_encodings import DOUBLE, alibi, angles, rope, sinusoidal, slopes
 
 # Order.
 
@@ -64,22 +62,6 @@ def order(text: str, how: str, positions: bool, mask: bool) -> Order:
 
 
 # Sines.
-
-
-def angles(positions: Tensor, width: int) -> Tensor:
-    """Of every position and pair of features. Shapes: positions (P,) -> (P, width / 2)"""
-    pairs = torch.arange(0, width, 2, dtype=DOUBLE)
-    return positions[:, None].to(DOUBLE) / 10_000 ** (pairs / width)
-
-
-def sinusoidal(positions: Tensor, width: int) -> Tensor:
-    """Sine in the even features, cosine in the odd ones.
-
-    Shapes: positions (P,) -> (P, width)
-    Source: Vaswani et al. 2017, section 3.5
-    """
-    turned = angles(positions, width)
-    return torch.stack([turned.sin(), turned.cos()], -1).flatten(-2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,17 +172,6 @@ def learned(at: float) -> Learned:
 # RoPE.
 
 
-def rope(x: Tensor, positions: Tensor) -> Tensor:
-    """Turn each pair of features by the position's angle.
-
-    Shapes: x (..., T, D), positions (T,) -> (..., T, D)
-    Source: Su et al. 2021, eq. 34; neighbours form a pair, as there
-    """
-    sine, cosine = (of(angles(positions, x.size(-1))) for of in (torch.sin, torch.cos))
-    even, odd = x[..., ::2], x[..., 1::2]
-    return torch.stack([even * cosine - odd * sine, even * sine + odd * cosine], -1).flatten(-2)
-
-
 @dataclass(frozen=True, slots=True)
 class Turned:
     scores: Tensor  # (T, T) of one query with one key, at every pair of positions
@@ -239,21 +210,6 @@ def turned(shift: float, seed: int) -> Turned:
 
 
 # ALiBi.
-
-
-def slopes(n_heads: int) -> Tensor:
-    """How much each head takes off for every step back. Source: Press et al. 2022, section 3"""
-    return torch.exp2(-8 * torch.arange(1, n_heads + 1, dtype=DOUBLE) / n_heads)
-
-
-def alibi(n_heads: int, tokens: int) -> Tensor:
-    """What is added to the scores of every head; a token that is not seen yet has minus infinity.
-
-    Shapes: -> (H, T, T)
-    """
-    back = torch.arange(tokens)[:, None] - torch.arange(tokens)  # i - j
-    bias = -slopes(n_heads)[:, None, None] * back
-    return bias.masked_fill(back < 0, -torch.inf)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ send anything to an event by hand, so here every value passes one place, and wha
 handler's guard, in the visitor's language.
 """
 
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,7 +25,11 @@ class Refused:
 
 
 class Page(gr.Blocks):
-    """Its handlers get what was sent, checked; what was left out is as by default, what is too much is left away."""
+    """Its handlers get what was sent, checked; what was left out is as by default, what is too much is left away.
+
+    What they leave as it is costs nothing: Gradio would make each such component anew, all three hundred of them when
+    somebody arrives.
+    """
 
     async def preprocess_data(
         self, block_fn: Any, inputs: list[Any], state: Any, explicit_call: bool = False
@@ -32,6 +37,15 @@ class Page(gr.Blocks):
         left_out = [default(control) for control in block_fn.inputs[len(inputs) :]]
         sent = [*inputs, *left_out]
         return [received(control, value, state) for control, value in zip(block_fn.inputs, sent, strict=False)]
+
+    async def postprocess_data(self, block_fn: Any, predictions: Any, state: Any) -> list[Any]:
+        if len(block_fn.outputs) < 2 or gr.skip() not in predictions:
+            return await super().postprocess_data(block_fn, predictions, state)
+        stays = [value == gr.skip() for value in predictions]
+        changing, values = copy(block_fn), [value for value, same in zip(predictions, stays, strict=True) if not same]
+        changing.outputs = [output for output, same in zip(block_fn.outputs, stays, strict=True) if not same]
+        found = iter(await super().postprocess_data(changing, values[0] if len(values) == 1 else values, state))
+        return [gr.skip() if same else next(found) for same in stays]
 
 
 def default(control: Any) -> Any:

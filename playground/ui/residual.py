@@ -67,6 +67,8 @@ def draw_contributions(look: Look) -> Picture:
             most=names[most.indices[i]], high=f"{most.values[i]:.3f}",
             least=names[least.indices[i]], low=f"{least.values[i]:.3f}",
         )
+        if most.values[i] > 0
+        else say(look.lang, "residual.contributions_none", token=token)
         for i, token in enumerate(tokens)
     ]  # fmt: skip
     return Picture(drawn, notes)

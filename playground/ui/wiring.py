@@ -1,25 +1,23 @@
 """What every tab does alike: show pictures of the current run, speak two languages, refuse in a sentence."""
 
-import inspect
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
-from uuid import uuid4
 
 import gradio as gr
 
-from playground import log
-from playground.errors import ModelForgotten, PlaygroundError, SessionLost, Unforeseen
+from playground.errors import ModelForgotten
 from playground.gpt.config import GPTConfig
 from playground.models import Model, Models
 from playground.runs import Request, Run, Runs
-from playground.text import LANGUAGES, labels, say, say_error
+from playground.text import LANGUAGES, labels, say
 
 from . import checks
+from .guard import guarded, texts
 from .html import Component, Pair
-from .intake import Refused, said
+from .intake import said
 from .session import Session
 
 
@@ -254,12 +252,15 @@ class Wiring:
         that ever showed one, with all inside them, and after a page's first event that was half of what a step took.
         """
         how = {"show_progress": "hidden", "show_progress_on": [self.alert], "api_visibility": "private", **how}
-        guard = guarded(fn, len(outputs), asked, arriving)
-        event = guard, list(inputs), [*outputs, self.alert]
+        shown = [*outputs, self.alert]
+        if ours := all(isinstance(output, Component) for output in shown):
+            how["postprocess"] = False  # Gradio would do it one by one, each in a thread of its own
+        guard = guarded(fn, len(outputs), asked, arriving, partial(texts, shown) if ours else list)
+        event = guard, list(inputs), shown
         # Events of Component are unknown to gr.on.
-        ours = [trigger for trigger in triggers if isinstance(trigger, partial)]
-        others = [trigger for trigger in triggers if trigger not in ours]
-        made = [trigger(*event, **how) for trigger in ours] + ([gr.on(others, *event, **how)] if others else [])
+        own = [trigger for trigger in triggers if isinstance(trigger, partial)]
+        others = [trigger for trigger in triggers if trigger not in own]
+        made = [trigger(*event, **how) for trigger in own] + ([gr.on(others, *event, **how)] if others else [])
         return made[-1]
 
 
@@ -268,80 +269,6 @@ def with_values(together: Sequence[Shown], values: Sequence[Any]) -> Iterator[tu
     for shown in together:
         yield shown, values[: len(shown.controls)]
         values = values[len(shown.controls) :]
-
-
-def guarded(fn: Callable[..., Any], n_outputs: int, asked: bool, arriving: bool = False) -> Callable[..., Any]:
-    """`fn` with one more output: why it refused (its own outputs then stay as they are), or nothing.
-
-    A generator answers again and again, and each answer counts. What a visitor asked for is told to the operator.
-    """
-    done, name = None if asked else gr.skip(), getattr(fn, "__name__", "call")
-
-    def refusal(error: PlaygroundError) -> list[Any]:
-        sentences = {lang: say_error(lang, error) for lang in LANGUAGES}
-        told = {**sentences, "id": uuid4().hex, "lost": isinstance(error, SessionLost)}
-        return [*([gr.skip()] * n_outputs), told]  # `id`, for the page hears of what differs only
-
-    def answer(result: Any) -> list[Any]:
-        return [*(result if isinstance(result, list) else [result]), done]
-
-    telling = partial(told, name) if asked else nullcontext
-
-    def call(*values: Any) -> list[Any]:
-        try:
-            with telling(values):
-                return answer(fn(*accepted(values, arriving)))
-        except PlaygroundError as error:
-            return refusal(error)
-        except Exception as error:
-            return refusal(noted(error))
-
-    def call_often(*values: Any) -> Iterator[list[Any]]:
-        try:
-            with telling(values):
-                yield from map(answer, fn(*accepted(values, arriving)))
-        except PlaygroundError as error:
-            yield refusal(error)
-        except Exception as error:
-            yield refusal(noted(error))
-
-    guard: Any = call_often if inspect.isgeneratorfunction(fn) else call
-    # Gradio reads the signature to pass the event, the visitor's request and the progress bar.
-    guard.__signature__ = inspect.signature(fn)
-    guard.__annotations__ = fn.__annotations__
-    guard.__name__ = name
-    return guard
-
-
-@contextmanager
-def told(event: str, values: Sequence[Any]) -> Iterator[None]:
-    """Tell the operator what a visitor asked for, and of which model, once it is done."""
-    session = next((value for value in values if isinstance(value, Session)), None)
-    with log.timed(event) as line:
-        try:
-            yield
-        finally:  # by now it may be another model
-            line["model"] = session.request.model if session else None
-
-
-def accepted(values: Sequence[Any], arriving: bool) -> Sequence[Any]:
-    """The values as they were taken in. Raises: InputError, the first for which it refused one; SessionLost
-
-    A session is forgotten when its page was away; asked again, Gradio makes a new one, which would answer for the text
-    that every page begins with.
-    """
-    for value in values:
-        if isinstance(value, Refused):
-            raise value.error
-        if isinstance(value, Session) and not (value.arrived or arriving):
-            raise SessionLost()
-    return values
-
-
-def noted(error: Exception) -> Unforeseen:
-    """A fault of ours goes to the log: where it happened, without its message, which may quote a visitor."""
-    log.fault(error)
-    return Unforeseen()
 
 
 def explanation(wiring: Wiring, key: str) -> None:

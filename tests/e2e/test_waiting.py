@@ -1,5 +1,6 @@
 """What is not there yet, takes long or never comes is said in the visitor's language."""
 
+import time
 from threading import Event
 
 from playwright.sync_api import expect
@@ -48,6 +49,37 @@ def test_an_answer_that_takes_long_is_said_to_and_what_is_shown_pales(home, monk
     expect(home.find("#attention-map .plot")).to_have_css("opacity", "1")
     home.find("#switches .restore").click()
     expect(home.find("#switches .sw.off")).to_have_count(0)
+
+
+def test_an_answer_may_come_before_the_queue_has_told_the_questions_name(visit, monkeypatch):
+    """Over the stream that another question holds open; nothing then waits for what has come."""
+    visitor = visit("en", "n=1")
+    gate, asked = Event(), Event()
+    usual = Answers.ask
+
+    def held(self, *what):
+        asked.set()
+        gate.wait(20)
+        return usual(self, *what)
+
+    def late(route):
+        told = route.fetch()
+        time.sleep(1)  # by now the token has been written
+        route.fulfill(response=told)
+
+    monkeypatch.setattr(answers.Answers, "ask", held)
+    awaited = "Array.from({ length: 100 }, (_, number) => number).filter(playground.awaits)"
+    visitor.find("#bars .pg-input").fill(" was")
+    visitor.eventually(asked.is_set)
+    before = visitor.page.evaluate(awaited)
+    visitor.page.route("**/queue/join*", late)
+    visitor.button("last").click()
+    visitor.button("step").click()
+    expect(visitor.chips).to_have_count(12)
+    assert visitor.page.evaluate(awaited) == before
+    gate.set()
+    expect(visitor.find("#bars .answer")).to_contain_text("was")
+    visitor.page.unroute("**/queue/join*")
 
 
 def test_a_tab_that_is_still_being_drawn_says_so(visit, monkeypatch):

@@ -1,7 +1,5 @@
 """Five ways to know positions, trained short and read long."""
 
-import math
-
 import pytest
 import torch
 
@@ -20,10 +18,7 @@ from playground.lessons.extrapolation import (
     Setting,
     by_multiple,
     experiment,
-    rotated,
     shipped,
-    sinusoids,
-    slopes,
 )
 
 TINY = Setting(length=8, width=32, layers=1, steps=6, batch=4, evaluated=4)
@@ -36,39 +31,6 @@ def model(kind: str) -> PositionedGPT:
         for weights in made.parameters():
             weights.add_(torch.randn(weights.shape, generator=torch.Generator().manual_seed(weights.numel())) * 0.2)
     return made.eval()
-
-
-def test_the_sinusoidal_table_is_the_papers():
-    """Position 1 at width 4: sin 1, cos 1, sin 0.01, cos 0.01."""
-    expected = [math.sin(1), math.cos(1), math.sin(0.01), math.cos(0.01)]
-    torch.testing.assert_close(sinusoids(2, 4)[1], torch.tensor(expected))
-    assert sinusoids(1, 4).tolist() == [[0, 1, 0, 1]]
-
-
-def test_the_slopes_of_eight_heads_are_the_papers():
-    """Press et al. 2022: 1/2, 1/4, ..., 1/256 for 8 heads."""
-    assert slopes(8).tolist() == [2.0**-n for n in range(1, 9)]
-
-
-def test_rope_turns_and_neither_stretches_nor_moves_the_first_token():
-    x = torch.randn(2, 5, 8, generator=torch.Generator().manual_seed(0))
-    torch.testing.assert_close(rotated(x).norm(dim=-1), x.norm(dim=-1))
-    torch.testing.assert_close(rotated(x)[:, 0], x[:, 0])
-
-
-def test_under_rope_the_product_of_a_query_and_a_key_knows_their_distance_alone():
-    q, k = torch.randn(2, 8, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
-    turned_q, turned_k = rotated(q.repeat(10, 1)), rotated(k.repeat(10, 1))  # the same at every position
-    products = turned_q @ turned_k.T  # (10, 10)
-    for distance in range(10):
-        diagonal = products.diagonal(-distance)
-        torch.testing.assert_close(diagonal, diagonal[:1].expand_as(diagonal), rtol=1e-5, atol=1e-5)
-    assert abs(float(products[5, 5] - products[5, 2])) > 0.01
-
-
-def test_the_first_pair_is_turned_by_one_radian_a_position():
-    turned = rotated(torch.tensor([[1.0, 0.0]] * 3))
-    torch.testing.assert_close(turned, torch.tensor([[math.cos(t), math.sin(t)] for t in range(3)]))
 
 
 def test_without_positions_it_is_our_gpt_with_positions_off():

@@ -1,22 +1,16 @@
 """Order, sines, rotations, RoPE and ALiBi: what the textbook says of them holds."""
 
-import math
-
 import pytest
 import torch
 
 from playground.lessons.positions import (
-    alibi,
     biased,
     learned,
     order,
     read,
-    rope,
     rotated,
     rotation,
     sines,
-    sinusoidal,
-    slopes,
     turned,
 )
 from playground.lessons.positions import words as tokens
@@ -46,12 +40,6 @@ def test_the_two_orders_are_shown_token_beside_token():
 
 
 # Sines.
-
-
-def test_the_first_rows_are_the_papers():
-    table = sinusoidal(torch.arange(2), 4)
-    expected = [[0, 1, 0, 1], [math.sin(1), math.cos(1), math.sin(0.01), math.cos(0.01)]]
-    torch.testing.assert_close(table, torch.tensor(expected, dtype=DOUBLE))
 
 
 def test_the_last_pair_turns_ten_thousand_times_slower_but_for_one_step():
@@ -116,34 +104,7 @@ def test_scores_depend_on_the_distance_alone():
         torch.testing.assert_close(line, line[:1].expand_as(line))
 
 
-def test_turning_keeps_lengths_and_leaves_position_0_as_it_is():
-    x = torch.randn(5, 8, generator=torch.Generator().manual_seed(0), dtype=DOUBLE)
-    torch.testing.assert_close(rope(x, torch.arange(5)).norm(dim=-1), x.norm(dim=-1))
-    assert torch.equal(rope(x, torch.zeros(5)), x)
-
-
-def test_one_pair_turns_by_its_position():
-    one = torch.tensor([[1.0, 0.0]], dtype=DOUBLE)
-    expected = torch.tensor([[math.cos(3), math.sin(3)]], dtype=DOUBLE)
-    torch.testing.assert_close(rope(one, torch.tensor([3])), expected)
-
-
 # ALiBi.
-
-
-def test_the_slopes_of_eight_heads_are_the_papers():
-    assert slopes(8).tolist() == [1 / 2, 1 / 4, 1 / 8, 1 / 16, 1 / 32, 1 / 64, 1 / 128, 1 / 256]
-    assert slopes(16)[0] == pytest.approx(2**-0.5)
-
-
-def test_every_step_back_costs_one_slope_and_the_future_everything():
-    bias = alibi(8, 4)[0]
-    assert bias.tolist() == [
-        [0, -math.inf, -math.inf, -math.inf],
-        [-0.5, 0, -math.inf, -math.inf],
-        [-1, -0.5, 0, -math.inf],
-        [-1.5, -1, -0.5, 0],
-    ]
 
 
 def test_each_head_looks_further_back_than_the_one_before():

@@ -18,7 +18,7 @@ from playground.text import LANGUAGES, say
 from playground.ui import take_home
 from playground.ui.http import MOST_BYTES
 from playground.ui.intake import Page, Refused, accepted_kinds, checked, said
-from playground.ui.wiring import guarded
+from playground.ui.guard import guarded
 from ui import caller
 
 DEEP = json.loads("[" * 200 + "]" * 200)

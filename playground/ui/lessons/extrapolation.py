@@ -6,6 +6,7 @@ from playground.figures.follow import Drawing
 from playground.figures.lessons.charts import ChartWords, Series, bars, lines
 from playground.figures.style import ATTENTION, FEED_FORWARD, NORM, OFF, RESIDUAL
 from playground.lessons import extrapolation as lesson
+from playground.lessons import position_encodings as encodings
 from playground.ui.html import Picture
 
 from .view import Question, Shown, View
@@ -112,9 +113,9 @@ VIEWS = (
         draw_shipped,
         "longer",
         (
-            (lesson.PositionedAttention.forward, ("distance", "added", "mixed")),
-            (lesson.slopes, ()),
-            (lesson.rotated, ("angles", "turned")),
+            (lesson.PositionedAttention.forward, ("added", "mixed")),
+            (encodings.alibi, ("back", "bias")),
+            (encodings.rope, ("(sine, cosine)", "turned")),
         ),
     ),
     View(LIVE, draw_live, "longer", ((lesson.experiment, ()), (lesson.PositionedGPT, ("table",)))),

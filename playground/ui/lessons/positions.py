@@ -5,6 +5,7 @@ import torch
 from playground.figures.lessons.charts import ChartWords, Series, bars, heat, lines
 from playground.figures.style import ACCENT, ATTENTION, OFF, RESIDUAL
 from playground.gpt import model
+from playground.lessons import position_encodings as encodings
 from playground.lessons import positions as lesson
 from playground.ui.html import Picture
 
@@ -187,7 +188,7 @@ ATTENTION_CODE = (model.MultiHeadAttention.forward, ("scores", "weights", "mixed
 TURN = "matrix[2 * i:2 * i + 2, 2 * i:2 * i + 2]"
 VIEWS = (
     View(ORDER, draw_order, "order", ((lesson.read, ("trace",)), ATTENTION_CODE)),
-    View(SINES, draw_sines, "sinusoid", ((lesson.angles, ("pairs",)), (lesson.sinusoidal, ("turned",)))),
+    View(SINES, draw_sines, "sinusoid", ((encodings.angles, ("pairs",)), (encodings.sinusoidal, ("turned",)))),
     View(ROTATION, draw_rotation, "rotation", ((lesson.rotation, ("turned", TURN)),)),
     View(
         LEARNED,
@@ -195,6 +196,6 @@ VIEWS = (
         "learned",
         ((model.GPTModel._run, ("tokens", "positions", "x")), (lesson.learned, ("table", "similar"))),
     ),
-    View(ROPE, draw_rope, "rope", ((lesson.rope, ("(sine, cosine)",)), (lesson.turned, ("queries", "keys")))),
-    View(ALIBI, draw_alibi, "alibi", ((lesson.slopes, ()), (lesson.alibi, ("back", "bias")))),
+    View(ROPE, draw_rope, "rope", ((encodings.rope, ("(sine, cosine)",)), (lesson.turned, ("queries", "keys")))),
+    View(ALIBI, draw_alibi, "alibi", ((encodings.slopes, ()), (encodings.alibi, ("back", "bias")))),
 )
