@@ -16,9 +16,9 @@ from playground.errors import InputError
 from playground.runs import Request
 from playground.text import LANGUAGES, say
 from playground.ui import take_home
+from playground.ui.guard import guarded
 from playground.ui.http import MOST_BYTES
 from playground.ui.intake import Page, Refused, accepted_kinds, checked, said
-from playground.ui.guard import guarded
 from ui import caller
 
 DEEP = json.loads("[" * 200 + "]" * 200)
