@@ -91,4 +91,4 @@ def test_every_position_has_its_sentence(runs):
     assert notes[4].startswith("“·one” (position 4): within reach from L2 attn on")
     assert len(set(notes)) == 5
     chinese = draw_reach(looking(runs, EDGE, "zh"), True).notes
-    assert chinese[4].startswith("“·one”（位置 4）：从“层 2 注意力”起够得着")
+    assert chinese[4].startswith("“·one”（位置 4）：从“第 2 层注意力”起够得着")
