@@ -61,6 +61,7 @@ class Run:
     n_prompt: int  # of them from the prompt, the rest made
     start: int  # tokens before this one no longer fit the context and were not seen
     trace: Trace  # of that one text: no B axis
+    grown: bool = False  # not read at once: new tokens were read behind those that were known
 
     @property
     def labels(self) -> list[str]:
@@ -85,12 +86,19 @@ class Runs:
         self._kept: OrderedDict[Request, tuple[Run, int]] = OrderedDict()
         self._lock = Lock()  # one traced pass at a time: two would only share the same cores
 
-    def __call__(self, request: Request) -> Run:
-        """The run that answers `request`, read now or kept. Raises: InputError, ModelError"""
+    def __call__(self, request: Request, at_once: bool = False) -> Run:
+        """The run that answers `request`, read now or kept; its text read `at_once`, or as it grew.
+
+        Both give the same numbers but for rounding. Where something is off all is read at once, and so is what it is
+        compared with: what the switches cannot reach then differs by exactly 0. Raises: InputError, ModelError
+        """
         model, request = self.model(request.model), request.plain
+        at_once = at_once or not request.ablation.changes_nothing
         with self._lock:
-            if request not in self._kept or self._kept[request][0].model is not model:
-                run = self._longer(model, request) or read(model, request, self.limits)
+            kept = self._kept.get(request, (None, 0))[0]
+            if kept is None or kept.model is not model or (at_once and kept.grown):
+                begun = None if at_once else self._longer(model, request)
+                run = begun or read(model, request, self.limits)
                 self._kept[request] = run, run.trace.n_bytes()
             self._kept.move_to_end(request)
             while self._too_many(model):
@@ -144,17 +152,16 @@ def read(model: Model, request: Request, limits: Limits) -> Run:
 def longer(run: Run, request: Request, limits: Limits) -> Run | None:
     """`run` with what `request` has made since: only that is read, and its numbers are those of the whole read anew.
 
-    None where old tokens do not stay as they were: past the context, or under a switch that looks ahead.
-    Raises: InputError
+    None past the context, where every token has a new position. Raises: InputError
     """
     model, new = run.model, request.made[len(run.ids) - run.n_prompt :]
     ids = run.ids + new
-    if len(ids) > model.config.context_length or request.ablation.uncached:
+    if len(ids) > model.config.context_length:
         return None
     must_fit(model, len(ids), limits)
     with torch.inference_mode():
-        trace = extend(model.gpt, run.trace, new, request.ablation)
-    return answer(model, ids, run.n_prompt, 0, trace)
+        trace = extend(model.gpt, run.trace, new)
+    return replace(answer(model, ids, run.n_prompt, 0, trace), grown=True)
 
 
 def must_fit(model: Model, tokens: int, limits: Limits) -> None:

@@ -196,22 +196,24 @@ def test_O_COR_05_twenty_runs_are_bitwise_equal(model):
 
 
 def test_of_a_text_that_grows_only_what_is_new_is_read(runs, read, model):
-    request = replace(HELLO, ablation=Ablation(heads=frozenset({(0, 1)})))
-    grown = [replace(request, made=made) for made in (TWELVE[:0], TWELVE[:1], TWELVE[:2], TWELVE[:6])]
+    grown = [replace(HELLO, made=made) for made in (TWELVE[:0], TWELVE[:1], TWELVE[:2], TWELVE[:6])]
     found = [runs(each) for each in grown]  # one by one, then several at once
-    assert read == Counter({request: 1})
+    assert read == Counter({HELLO: 1})
     for run, anew in zip(found, [module.read(model, each, DEFAULTS) for each in grown], strict=True):
         assert (run.ids, run.n_prompt, run.start) == (anew.ids, anew.n_prompt, anew.start)
         for (path, value, _), (_, right, _) in zip(run.trace.tensors(), anew.trace.tensors(), strict=True):
             torch.testing.assert_close(value, right, rtol=0, atol=1e-5, msg=lambda said, at=path: f"{at}: {said}")
 
 
-@pytest.mark.parametrize("off", [Ablation(causal_mask=True), Ablation(attention=frozenset({1}), mean=True)])
-def test_where_a_new_token_changes_the_old_ones_all_is_read_anew(runs, read, off):
-    request = replace(HELLO, ablation=off)
-    runs(request)
-    runs(grown := replace(request, made=TWELVE[:1]))
-    assert read[grown] == 1
+def test_what_is_compared_is_read_at_once_and_differs_by_0_where_nothing_reaches(runs, read):
+    grown = replace(HELLO, made=TWELVE[:2])
+    runs(HELLO), runs(replace(HELLO, made=TWELVE[:1])), runs(grown)
+    off = replace(grown, ablation=Ablation(edges=frozenset({(1, 0, 4, 2)})))
+    ablated, base = runs(off), runs(off.baseline, at_once=True)
+    assert read == Counter({HELLO: 1, off: 1, grown: 1})
+    assert torch.equal(ablated.trace.logits[:4], base.trace.logits[:4])
+    assert not torch.equal(ablated.trace.logits[4:], base.trace.logits[4:])
+    assert runs(grown) is base  # from now on
 
 
 def test_other_words_before_the_new_ones_are_another_text(runs, read):

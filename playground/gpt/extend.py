@@ -8,7 +8,6 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from .ablation import NOTHING_OFF, Ablation
 from .cache import KVCache
 from .model import GPTModel
 from .trace import AttentionTrace, BlockTrace, Record, Trace
@@ -16,17 +15,16 @@ from .trace import AttentionTrace, BlockTrace, Record, Trace
 Kind = TypeVar("Kind", bound=Record)
 
 
-def extend(model: GPTModel, trace: Trace, tokens: Sequence[int], ablation: Ablation = NOTHING_OFF) -> Trace:
-    """What `model.trace` records of the text with `tokens` behind it, under the switches that `trace` was made with.
+def extend(model: GPTModel, trace: Trace, tokens: Sequence[int]) -> Trace:
+    """What `model.trace` records of the text with `tokens` behind it; `trace` was made with nothing off.
 
     Shapes: a trace of one text, without the B axis; so is the one returned
-    Raises: as GPTModel.forward does with a cache
+    Raises: ContextFull
     """
-    new = model.trace(torch.tensor([tokens]), ablation, held(model, trace, len(tokens))).row(0)
-    scale = 1.0 if ablation.scaling else model.config.head_dim**-0.5
+    new = model.trace(torch.tensor([tokens]), cache=held(model, trace, len(tokens))).row(0)
     blocks: list[BlockTrace] = []
     for old_block, new_block in zip(trace.blocks, new.blocks, strict=True):
-        attention = _attention(old_block.attention, new_block.attention, scale)
+        attention = _attention(old_block.attention, new_block.attention)
         held_once = {"before": blocks[-1].after} if blocks else {}
         blocks.append(_joined(old_block, new_block, attention=attention, **held_once))
     return _joined(trace, new, blocks=tuple(blocks))
@@ -52,9 +50,10 @@ def _joined(old: Kind, new: Kind, **known: Any) -> Kind:
     return replace(old, **known, **{f.name: both(f.name) for f in fields(old) if f.name not in known})
 
 
-def _attention(old: AttentionTrace, new: AttentionTrace, scale: float) -> AttentionTrace:
+def _attention(old: AttentionTrace, new: AttentionTrace) -> AttentionTrace:
     """An old token gives the new ones a score, as it does all that come after it, and no weight."""
     unseen = new.weights.size(-2)
+    scale = old.query.size(-1) ** -0.5
     ahead = old.query * scale @ new.key[:, -unseen:].transpose(-2, -1)  # (H, T, new tokens)
     return _joined(
         old,

@@ -38,17 +38,21 @@ def guarded(
     """
     done, name = None if asked else gr.skip(), getattr(fn, "__name__", "call")
 
-    def refusal(error: PlaygroundError) -> list[Any]:
+    def sent(values: list[Any]) -> Any:
+        each = write(values)
+        return each if n_outputs else each[0]  # of a single output Gradio takes the value itself
+
+    def refusal(error: PlaygroundError) -> Any:
         sentences = {lang: say_error(lang, error) for lang in LANGUAGES}
         told = {**sentences, "id": uuid4().hex, "lost": isinstance(error, SessionLost)}
-        return write([*([gr.skip()] * n_outputs), told])  # `id`, for the page hears of what differs only
+        return sent([*([gr.skip()] * n_outputs), told])  # `id`, for the page hears of what differs only
 
-    def answer(result: Any) -> list[Any]:
-        return write([*(result if isinstance(result, list) else [result]), done])
+    def answer(result: Any) -> Any:
+        return sent([*(result if isinstance(result, list) else [result]), done])
 
     telling = partial(told, name) if asked else nullcontext
 
-    def call(*values: Any) -> list[Any]:
+    def call(*values: Any) -> Any:
         try:
             with telling(values):
                 return answer(fn(*accepted(values, arriving)))
@@ -57,7 +61,7 @@ def guarded(
         except Exception as error:
             return refusal(noted(error))
 
-    def call_often(*values: Any) -> Iterator[list[Any]]:
+    def call_often(*values: Any) -> Iterator[Any]:
         try:
             with telling(values):
                 yield from map(answer, fn(*accepted(values, arriving)))

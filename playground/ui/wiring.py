@@ -156,7 +156,7 @@ class Wiring:
 
     def read(self, request: Request, lang: str, at: int | None) -> Look:
         run = self.runs(request)
-        base = run if request.ablation.changes_nothing else self.runs(request.baseline)
+        base = run if request.ablation.changes_nothing else self.runs(request.baseline, at_once=True)
         return Look(request, run, base, lang, at)
 
     def drawn(self, shown: Shown, look: Look, compared: Any, values: Sequence[Any]) -> Any:
