@@ -150,9 +150,10 @@ def read(model: Model, request: Request, limits: Limits) -> Run:
 
 
 def longer(run: Run, request: Request, limits: Limits) -> Run | None:
-    """`run` with what `request` has made since: only that is read, and its numbers are those of the whole read anew.
+    """`run` with what `request` has made since: only that is read.
 
-    None past the context, where every token has a new position. Raises: InputError
+    But for rounding its numbers are those of the whole read anew. None past the context, where every token has a new
+    position. Raises: InputError
     """
     model, new = run.model, request.made[len(run.ids) - run.n_prompt :]
     ids = run.ids + new

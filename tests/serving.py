@@ -4,8 +4,6 @@ import logging
 import os
 import socket
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import cache, partial
 from pathlib import Path
 
@@ -75,21 +73,3 @@ def server() -> Server:
     constants.HF_HUB_CACHE = str(folder / "hub")
     constants.HF_HUB_OFFLINE = True
     return Server(folder)
-
-
-@contextmanager
-def counted(runs: Runs) -> Iterator[list[object]]:
-    """The requests that were asked of `runs` meanwhile."""
-    asked: list[object] = []
-    kept = Runs.__call__
-
-    def call(self: Runs, request: object) -> object:
-        if self is runs:
-            asked.append(request)
-        return kept(self, request)
-
-    Runs.__call__ = call
-    try:
-        yield asked
-    finally:
-        Runs.__call__ = kept

@@ -27,7 +27,7 @@ def model(fix_a) -> Model:
 
 @pytest.fixture
 def read(monkeypatch) -> Counter[Request]:
-    """How often the network was asked each request."""
+    """How often the whole text of each request was read."""
     asked: Counter[Request] = Counter()
     real = module.read
 

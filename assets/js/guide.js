@@ -20,7 +20,7 @@ playground.guide = (element, props) => {
   // What each step points at; the card stands beside the first of them.
   const STEPS = [
     ['prompt', '#prompt', '#run'], ['strip', '#player'], ['bars', '#bars'], ['map', '#tabs'],
-    ['switches', '#switches', '#proofs'], ['language', '#language'],
+    ['switches', '#switches'], ['proofs', '#proofs'], ['language', '#language'],
   ];
   let step = -1;
   const help = button('help', () => { go(0); next.focus({ preventScroll: true }); });

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from playground.gpt.ablation import Ablation
-from playground.gpt.cache import KVCache
+from playground.gpt.extend import held
 from playground.gpt.model import GPTModel, TransformerBlock, earlier_mean
 from playground.gpt.trace import NormTrace, Trace
 
@@ -156,16 +156,18 @@ def lens(gpt: GPTModel, ablation: Ablation, trace: Trace) -> Iterator[Gap]:
 
 
 def cached(gpt: GPTModel, ids: Sequence[int], ablation: Ablation, trace: Trace) -> Iterator[Gap]:
-    """The last tokens read one by one, as when writing, this run's keys and values being the cache of those before."""
+    """The whole text read at once; then its last tokens one by one, this run's keys and values being the cache.
+
+    The run itself may have grown token by token, hence it too is compared with the text read at once.
+    """
+    text = torch.tensor([ids], device=trace.logits.device)
+    uncached = gpt(text, ablation)[0]
+    largest = float(uncached.abs().max()) * unscaled(gpt, ablation)
+    yield gap(trace.logits, uncached, largest)
     known = len(ids) - min(CACHED, len(ids))
-    cache = KVCache(gpt.config, len(ids), dtype=trace.logits.dtype, device=trace.logits.device)
-    for layer, block in enumerate(trace.blocks):
-        cache.extend(layer, block.attention.key[None, :, :known], block.attention.value[None, :, :known])
-    cache.advance(known)
-    largest = float(trace.logits.abs().max()) * unscaled(gpt, ablation)
+    cache = held(gpt, trace, known, len(ids))
     for i in range(known, len(ids)):
-        again = gpt(torch.tensor([[ids[i]]], device=trace.logits.device), ablation, cache)[0, 0]
-        yield gap(again, trace.logits[i], largest)
+        yield gap(gpt(text[:, i : i + 1], ablation, cache)[0, 0], uncached[i], largest)
 
 
 def fused(gpt: GPTModel, ablation: Ablation, trace: Trace) -> Iterator[Gap]:

@@ -21,7 +21,8 @@ def extend(model: GPTModel, trace: Trace, tokens: Sequence[int]) -> Trace:
     Shapes: a trace of one text, without the B axis; so is the one returned
     Raises: ContextFull
     """
-    new = model.trace(torch.tensor([tokens]), cache=held(model, trace, len(tokens))).row(0)
+    known = len(trace.tokens)
+    new = model.trace(torch.tensor([tokens]), cache=held(model, trace, known, known + len(tokens))).row(0)
     blocks: list[BlockTrace] = []
     for old_block, new_block in zip(trace.blocks, new.blocks, strict=True):
         attention = _attention(old_block.attention, new_block.attention)
@@ -30,13 +31,12 @@ def extend(model: GPTModel, trace: Trace, tokens: Sequence[int]) -> Trace:
     return _joined(trace, new, blocks=tuple(blocks))
 
 
-def held(model: GPTModel, trace: Trace, room: int) -> KVCache:
-    """The keys and values of a trace as a cache with `room` for further tokens."""
-    tokens, like = len(trace.tokens), trace.tokens
-    cache = KVCache(model.config, tokens + room, dtype=like.dtype, device=like.device)
+def held(model: GPTModel, trace: Trace, known: int, capacity: int) -> KVCache:
+    """A cache that holds the keys and values of a trace's first `known` tokens, with room up to `capacity`."""
+    cache = KVCache(model.config, capacity, dtype=trace.tokens.dtype, device=trace.tokens.device)
     for layer, block in enumerate(trace.blocks):
-        cache.extend(layer, block.attention.key[None], block.attention.value[None])
-    cache.advance(tokens)
+        cache.extend(layer, block.attention.key[None, :, :known], block.attention.value[None, :, :known])
+    cache.advance(known)
     return cache
 
 

@@ -46,9 +46,9 @@ class PositionedAttention(MultiHeadAttention):
         q, k, v = self.qkv(x).view(B, T, 3, self.n_heads, -1).permute(2, 0, 3, 1, 4)  # each (B, H, T, D)
         if self.kind == "rope":
             q, k = (rope(each, torch.arange(T)) for each in (q, k))
-        added = alibi(self.n_heads, T).float()  # (H, T, T), minus infinity ahead
-        if self.kind != "alibi":
-            added = torch.zeros(T, T).masked_fill(added[0].isinf(), -torch.inf)
+        added = torch.full((T, T), -torch.inf).triu(1)  # nothing at what may be seen, minus infinity ahead
+        if self.kind == "alibi":
+            added = alibi(self.n_heads, T).float()  # (H, T, T)
         mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=added)  # softmax(q·k / sqrt(D) + added) v
         return self.out(mixed.transpose(1, 2).reshape(B, T, C)), None
 

@@ -28,8 +28,7 @@ def rope(x: Tensor, positions: Tensor) -> Tensor:
     Shapes: x (..., T, D), positions (T,) -> (..., T, D)
     Source: Su et al. 2021, eq. 34; neighbours form a pair, as there
     """
-    dtype = torch.promote_types(x.dtype, torch.float32)  # in bf16 distant positions would share their sines
-    sine, cosine = (of(angles(positions, x.size(-1))).to(dtype) for of in (torch.sin, torch.cos))
+    sine, cosine = (of(angles(positions, x.size(-1))).to(x.dtype) for of in (torch.sin, torch.cos))
     even, odd = x[..., ::2], x[..., 1::2]
     turned = even * cosine - odd * sine, even * sine + odd * cosine
     return torch.stack(turned, -1).flatten(-2)

@@ -43,9 +43,7 @@ def guarded(
         return each if n_outputs else each[0]  # of a single output Gradio takes the value itself
 
     def refusal(error: PlaygroundError) -> Any:
-        sentences = {lang: say_error(lang, error) for lang in LANGUAGES}
-        told = {**sentences, "id": uuid4().hex, "lost": isinstance(error, SessionLost)}
-        return sent([*([gr.skip()] * n_outputs), told])  # `id`, for the page hears of what differs only
+        return sent([*([gr.skip()] * n_outputs), sentences(error)])
 
     def answer(result: Any) -> Any:
         return sent([*(result if isinstance(result, list) else [result]), done])
@@ -70,8 +68,20 @@ def guarded(
         except Exception as error:
             yield refusal(noted(error))
 
-    guard: Any = call_often if inspect.isgeneratorfunction(fn) else call
-    # Gradio reads the signature to pass the event, the visitor's request and the progress bar.
+    return like(fn, name, call_often if inspect.isgeneratorfunction(fn) else call)
+
+
+def sentences(error: PlaygroundError) -> dict[str, Any]:
+    """A refusal as the alert shows it; with an `id`, for the page hears of what differs only."""
+    return {
+        **{lang: say_error(lang, error) for lang in LANGUAGES},
+        "id": uuid4().hex,
+        "lost": isinstance(error, SessionLost),
+    }
+
+
+def like(fn: Callable[..., Any], name: str, guard: Any) -> Callable[..., Any]:
+    """`guard` with what Gradio reads of `fn` to pass the event, the visitor's request and the progress bar."""
     guard.__signature__ = inspect.signature(fn)
     guard.__annotations__ = fn.__annotations__
     guard.__name__ = name

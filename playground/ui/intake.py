@@ -39,7 +39,7 @@ class Page(gr.Blocks):
         return [received(control, value, state) for control, value in zip(block_fn.inputs, sent, strict=False)]
 
     async def postprocess_data(self, block_fn: Any, predictions: Any, state: Any) -> list[Any]:
-        if len(block_fn.outputs) < 2 or gr.skip() not in predictions:
+        if len(block_fn.outputs) < 2 or isinstance(predictions, dict) or gr.skip() not in predictions:
             return await super().postprocess_data(block_fn, predictions, state)
         stays = [value == gr.skip() for value in predictions]
         changing, values = copy(block_fn), [value for value, same in zip(predictions, stays, strict=True) if not same]
@@ -64,11 +64,6 @@ def received(control: Any, sent: Any, state: Any) -> Any:
         return Refused(error)
 
 
-def accepted_kinds() -> tuple[type, ...]:
-    """The controls that `checked` knows, and what an endpoint takes."""
-    return gr.Radio, gr.Dropdown, gr.Checkbox, gr.Slider, gr.Number, gr.Textbox, Api
-
-
 def checked(control: Any, value: Any) -> Any:
     """Raises: InputError for what this control cannot have sent"""
     name = control.label or control.elem_id
@@ -82,7 +77,9 @@ def checked(control: Any, value: Any) -> Any:
         return None if value is None else checks.number(name, value, -checks.HIGHEST_SEED, checks.HIGHEST_SEED)
     if isinstance(control, gr.Textbox):
         return checks.typed(name, value)
-    return value  # of an endpoint, which checks every value itself
+    if isinstance(control, Api):
+        return value  # an endpoint checks every value itself
+    raise TypeError(f"{type(control).__name__}: nothing here says what it can have sent")
 
 
 def said(event: gr.EventData, name: str) -> Any:

@@ -152,10 +152,10 @@ class Wiring:
         look, other = self.read(session.request, lang, at), self.comparison.request(compared, session)
         if other is None:
             return look
-        return replace(look, other=replace(self.read(other, lang, at), set_for=look.run))
+        return replace(look, other=replace(self.read(other, lang, at, at_once=True), set_for=look.run))
 
-    def read(self, request: Request, lang: str, at: int | None) -> Look:
-        run = self.runs(request)
+    def read(self, request: Request, lang: str, at: int | None, at_once: bool = False) -> Look:
+        run = self.runs(request, at_once)
         base = run if request.ablation.changes_nothing else self.runs(request.baseline, at_once=True)
         return Look(request, run, base, lang, at)
 
@@ -226,7 +226,7 @@ class Wiring:
         for control, fit in self._fitted:
             for name, value in fit(self.runs.model(session.request.model), lang).items():
                 setattr(control, name, value)
-                control.constructor_args[name] = value  # of which Gradio makes each visitor's copy, after gr.skip() too
+                control.constructor_args[name] = value  # of which Gradio makes each visitor's copy
         together = [shown for shown in self._shown if shown.tab == tab]
         values = [control.value for shown in together for control in shown.controls]
         drawn = self.drawing(tab, together)(session, lang, self.comparison.chosen.value, *values)

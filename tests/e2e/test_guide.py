@@ -4,7 +4,7 @@ from playwright.sync_api import expect
 
 from e2e.visitor import TABS
 
-STEPS = ("prompt", "strip", "bars", "map", "switches", "language")
+STEPS = ("prompt", "strip", "bars", "map", "switches", "proofs", "language")
 TOUR = "#guide .tour"
 FITS = "document.documentElement.scrollWidth <= document.documentElement.clientWidth"
 

@@ -5,6 +5,7 @@ import pytest
 from playwright.sync_api import expect
 
 from e2e.visitor import PROMPT, model, run, written
+from playground.gpt.model import GPTModel
 from playground.gpt.sampling import Sampling, choose, stages
 
 SAMPLED = {"temperature": 0.8, "top_k": 12, "top_p": 0.9, "seed": 5}
@@ -63,7 +64,7 @@ def test_O_UI_07_sampling_is_shown_as_stages_on_the_bars_and_no_slider_makes_a_p
     expect(visitor.find("#bars .note").first).to_contain_text(f"“{model().tokenizer.label(drawn)}”")
     visitor.unfold("settings")
     visitor.quiet()
-    monkeypatch.setattr("playground.runs.read", lambda *_: pytest.fail("a slider made a pass"))
+    monkeypatch.setattr(GPTModel, "trace", lambda *_, **__: pytest.fail("a slider made a pass"))
     slider = visitor.find("#temperature input[type=range]")
     slider.scroll_into_view_if_needed()
     box = slider.bounding_box()

@@ -17,9 +17,9 @@ import serving
 from fake_hub import put_in_cache
 from figures.page import decode
 from playground import models as models_module
-from playground import runs as runs_module
 from playground.errors import NotAChoice
 from playground.gpt.ablation import Ablation
+from playground.gpt.model import GPTModel
 from playground.models import HUB, Models
 from playground.text import LANGUAGES, labels, say, say_error
 from serving import OWN
@@ -45,7 +45,7 @@ def visitor() -> Caller:
 
 @pytest.mark.parametrize("prompt", ["", None], ids=["O-TOK-09 empty", "O-TOK-09 null"])
 def test_a_prompt_that_is_none_is_refused_without_a_pass_and_the_old_result_stays(visitor, prompt, monkeypatch):
-    monkeypatch.setattr(runs_module, "read", lambda *_: pytest.fail("read"))
+    monkeypatch.setattr(GPTModel, "trace", lambda *_, **__: pytest.fail("read"))
     visitor.controls["prompt"] = prompt
     sentences = visitor.ask("run")["alert"]
     assert {lang: sentences[lang] for lang in LANGUAGES} == {

@@ -114,6 +114,7 @@ VIEWS = (
         "longer",
         (
             (lesson.PositionedAttention.forward, ("added", "mixed")),
+            (encodings.slopes, ()),
             (encodings.alibi, ("back", "bias")),
             (encodings.rope, ("(sine, cosine)", "turned")),
         ),
