@@ -63,7 +63,7 @@ def test_an_answer_may_come_before_the_queue_has_told_the_questions_name(visit, 
 
     def late(route):
         told = route.fetch()
-        visitor.page.wait_for_timeout(1000)  # its answer comes meanwhile, and Gradio tells nobody before it has the name
+        visitor.page.wait_for_timeout(1000)  # its answer comes, which Gradio holds until it has the name
         route.fulfill(response=told)
 
     monkeypatch.setattr(answers.Answers, "ask", held)
