@@ -58,9 +58,9 @@ playground.proofs = (element, props, watch, prove) => {
     draw();
     if (state.view && !fits()) timer = setTimeout(() => (state.playing ? ask() : prove({})), CALM);
   }
-  function take() {
+  function take() { // it may be about a run that is no longer on screen: then it is asked again
     found = playground.read(props);
-    draw();
+    ask();
   }
   on('view', ask);
   on('language', draw);
