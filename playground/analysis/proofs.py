@@ -156,15 +156,15 @@ def lens(gpt: GPTModel, ablation: Ablation, trace: Trace) -> Iterator[Gap]:
 
 
 def cached(gpt: GPTModel, ids: Sequence[int], ablation: Ablation, trace: Trace) -> Iterator[Gap]:
-    """The whole text read at once; then its last tokens one by one, this run's keys and values being the cache.
+    """The last tokens as the whole text read at once has them; then read one by one, with this run's keys and values.
 
     The run itself may have grown token by token, hence it too is compared with the text read at once.
     """
     text = torch.tensor([ids], device=trace.logits.device)
     uncached = gpt(text, ablation)[0]
     largest = float(uncached.abs().max()) * unscaled(gpt, ablation)
-    yield gap(trace.logits, uncached, largest)
     known = len(ids) - min(CACHED, len(ids))
+    yield gap(trace.logits[known:], uncached[known:], largest)
     cache = held(gpt, trace, known, len(ids))
     for i in range(known, len(ids)):
         yield gap(gpt(text[:, i : i + 1], ablation, cache)[0, 0], uncached[i], largest)
