@@ -105,6 +105,10 @@ class Runs:
                 self._kept.popitem(last=False)
             return self._kept[request][0]
 
+    def baseline(self, request: Request) -> Run:
+        """What `request` is compared with: the same text with nothing off, read at once as a run with switches is."""
+        return self(request.baseline, at_once=True)
+
     def _longer(self, model: Model, request: Request) -> Run | None:
         """The run that goes on from the longest kept one that `request` begins with, where there is such a one."""
         begun = [

@@ -40,7 +40,7 @@ class Answers:
     def look(self, request: Request) -> tuple[Run, Run | None]:
         """The run and, when something is off, the run of the same text with nothing off."""
         run = self.runs(request)
-        return run, None if request.ablation.changes_nothing else self.runs(request.baseline, at_once=True)
+        return run, None if request.ablation.changes_nothing else self.runs.baseline(request)
 
     def shown(self, request: Request, choice: Choice, wrote: Choice | None = None, **more: Any) -> dict[str, Any]:
         """A text whose next token `choice` will choose; what `wrote` its last ones, where that was another."""

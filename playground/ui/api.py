@@ -93,7 +93,7 @@ class Endpoints:
     def ablate(self, prompt: str, model: str = "storyteller", off: list[str] | None = None) -> Json:
         """The prediction after the whole text with nothing off and with `off`, and the stream's lengths there."""
         request = self._asked(prompt, model, off)[1]
-        after, before = self._answers.runs(request), self._answers.runs(request.baseline, at_once=True)
+        after, before = self._answers.runs(request), self._answers.runs.baseline(request)
         return {
             "before": likeliest(before),
             "after": likeliest(after),

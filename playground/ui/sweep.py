@@ -50,7 +50,7 @@ def measure(wiring: Wiring, session: Session, at: Any, kept: Sequence[Swept] = (
     Raises: InputError
     """
     mean = session.request.ablation.mean
-    run = wiring.runs(session.request.baseline, at_once=True)
+    run = wiring.runs.baseline(session.request)
     place = checks.whole("position", at, run.start, len(run.ids) - 1)
     position, ids = place - run.start, run.ids[: place + 1]
     token = run.ids[place + 1] if place + 1 < len(run.ids) else int(run.trace.logits[position].argmax())

@@ -156,7 +156,7 @@ class Wiring:
 
     def read(self, request: Request, lang: str, at: int | None, at_once: bool = False) -> Look:
         run = self.runs(request, at_once)
-        base = run if request.ablation.changes_nothing else self.runs(request.baseline, at_once=True)
+        base = run if request.ablation.changes_nothing else self.runs.baseline(request)
         return Look(request, run, base, lang, at)
 
     def drawn(self, shown: Shown, look: Look, compared: Any, values: Sequence[Any]) -> Any:
