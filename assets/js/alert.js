@@ -15,10 +15,10 @@ playground.alert = (element, props, watch) => {
   on('place', (now) => { place = now; draw(); });
   const tell = () => {
     if (draw()) playground.say('refused');
-    if (refusal?.lost) playground.again();
   };
   function take() {
     const news = playground.read(props), left = since + READ - performance.now();
+    if (news?.lost && !playground.again()) return; // asked before the page had arrived, and all of it is on its way
     clearTimeout(going);
     if (!news && refusal && left > 0) { going = setTimeout(take, left); return; }
     if (news) since = performance.now();

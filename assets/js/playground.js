@@ -57,7 +57,7 @@ window.playground = (() => {
     say('settled');
   }
   // A session that the server forgot begins anew with what the address says.
-  const again = () => { if (settled) location.replace(address()); };
+  const again = () => { if (settled) location.replace(address()); return settled; };
   function address() {
     const url = new URL(location.href);
     const wanted = { ...state.view?.query, at: state.at, lang: state.lang, ...state.look };
