@@ -17,7 +17,7 @@ from playground.gpt.trace import Trace
 from playground.limits import DEFAULTS, Limits
 from playground.models import Model, megabytes
 
-AT_A_LOOK = 4  # runs that one look may need: the text and the one it is compared with, both with nothing off
+AT_A_LOOK = 5  # runs that one look may need: two texts with and without switches, and the first as it grew
 Item = TypeVar("Item")
 
 
@@ -83,37 +83,47 @@ class Runs:
 
     def __init__(self, model: Callable[[str], Model], limits: Limits = DEFAULTS) -> None:
         self.model, self.limits = model, limits
-        self._kept: OrderedDict[Request, tuple[Run, int]] = OrderedDict()
+        self._kept: OrderedDict[tuple[Request, bool], tuple[Run, int]] = OrderedDict()  # (its request, has it grown)
         self._lock = Lock()  # one traced pass at a time: two would only share the same cores
 
     def __call__(self, request: Request, at_once: bool = False) -> Run:
         """The run that answers `request`, read now or kept; its text read `at_once`, or as it grew.
 
         Both give the same numbers but for rounding. Where something is off all is read at once, and so is what it is
-        compared with: what the switches cannot reach then differs by exactly 0. Raises: InputError, ModelError
+        compared with: what the switches cannot reach then differs by exactly 0. A text that grew is kept beside it, so
+        that with all switched on again its numbers are those of before, bit for bit. Raises: InputError, ModelError
         """
         model, request = self.model(request.model), request.plain
         at_once = at_once or not request.ablation.changes_nothing
         with self._lock:
-            kept = self._kept.get(request, (None, 0))[0]
-            if kept is None or kept.model is not model or (at_once and kept.grown):
+            key = self._found(model, request, at_once)
+            if key is None:
                 begun = None if at_once else self._longer(model, request)
                 run = begun or read(model, request, self.limits)
-                self._kept[request] = run, run.trace.n_bytes()
-            self._kept.move_to_end(request)
+                key = request, run.grown
+                self._kept[key] = run, run.trace.n_bytes()
+            self._kept.move_to_end(key)
             while self._too_many(model):
                 self._kept.popitem(last=False)
-            return self._kept[request][0]
+            return self._kept[key][0]
 
     def baseline(self, request: Request) -> Run:
         """What `request` is compared with: the same text with nothing off, read at once as a run with switches is."""
         return self(request.baseline, at_once=True)
 
+    def _found(self, model: Model, request: Request, at_once: bool) -> tuple[Request, bool] | None:
+        """Where the answer is kept: the one that grew first, for it may be what its visitor has seen so far."""
+        for key in ((request, True), (request, False)):
+            grown, kept = key[1], self._kept.get(key)
+            if kept and kept[0].model is model and not (at_once and grown):
+                return key
+        return None
+
     def _longer(self, model: Model, request: Request) -> Run | None:
         """The run that goes on from the longest kept one that `request` begins with, where there is such a one."""
         begun = [
             run
-            for old, (run, _) in self._kept.items()
+            for (old, _), (run, _) in self._kept.items()
             if run.model is model
             and request.made[: len(old.made)] == old.made
             and replace(request, made=old.made) == old

@@ -71,9 +71,10 @@ def test_old_runs_are_dropped_by_bytes_and_made_again_alike(model, read):
 def test_of_many_small_runs_fewer_are_kept_but_never_fewer_than_one_look_needs(model, read):
     size = module.read(model, HELLO, DEFAULTS).trace.n_bytes()
     read.clear()
-    parts = [{part: frozenset({layer})} for part in ("attention", "feed_forward") for layer in range(3)]
-    requests = [replace(HELLO, ablation=Ablation(**part)) for part in parts]
-    for spare, kept in ((1, 4), (5.9 * size, 5)):
+    offs = [frozenset(layers) for layers in ({0}, {1}, {0, 1}, {2})]
+    ablations = [Ablation(attention=off) for off in offs] + [Ablation(feed_forward=off) for off in offs]
+    requests = [replace(HELLO, ablation=ablation) for ablation in ablations]
+    for spare, kept in ((1, 5), (6.9 * size, 6)):
         runs = Runs(lambda _: model, Limits(spare_run_bytes=int(spare)))
         for request in requests:
             runs(request)
@@ -207,13 +208,23 @@ def test_of_a_text_that_grows_only_what_is_new_is_read(runs, read, model):
 
 def test_what_is_compared_is_read_at_once_and_differs_by_0_where_nothing_reaches(runs, read):
     grown = replace(HELLO, made=TWELVE[:2])
-    runs(HELLO), runs(replace(HELLO, made=TWELVE[:1])), runs(grown)
+    runs(HELLO), runs(replace(HELLO, made=TWELVE[:1]))
+    seen = runs(grown)
     off = replace(grown, ablation=Ablation(edges=frozenset({(1, 0, 4, 2)})))
     ablated, base = runs(off), runs(off.baseline, at_once=True)
     assert read == Counter({HELLO: 1, off: 1, grown: 1})
     assert torch.equal(ablated.trace.logits[:4], base.trace.logits[:4])
     assert not torch.equal(ablated.trace.logits[4:], base.trace.logits[4:])
-    assert runs(grown) is base  # from now on
+    assert runs.baseline(off) is base
+    assert runs(grown) is seen  # O-ABL-03: all switched on again, bit for bit what was seen before
+
+
+def test_a_text_that_was_read_at_once_is_not_read_again_as_it_grew(runs, read):
+    grown = replace(HELLO, made=TWELVE[:2])
+    runs(replace(HELLO, made=TWELVE[:1]))
+    base = runs(grown, at_once=True)
+    assert runs(grown) is base
+    assert read[grown] == 1
 
 
 def test_other_words_before_the_new_ones_are_another_text(runs, read):

@@ -75,13 +75,14 @@ def test_at_the_end_a_step_writes_one_token_more(visit, lang):
     expect(visitor.find("#bars .bar.chosen .name")).to_contain_text(after.labels[-1])
 
 
-def test_quick_presses_at_the_end_are_not_lost_or_doubled(visit):
+def test_quick_presses_at_the_end_write_no_token_twice_and_the_next_press_writes_the_next(visit):
+    """While a token is being written a press asks for none: a key held down writes no further than it was held."""
     visitor, after = visit("en", "n=0"), written(3)
     visitor.press("End", "ArrowRight", "ArrowRight", "ArrowRight")
     expect(visitor.chips.nth(10)).to_be_visible()
-    for count in (11, 12, 13):
-        if visitor.chips.count() < count:
-            visitor.press("ArrowRight")
+    visitor.quiet()  # how many of the three found a token being written is the server's pace
+    for count in range(visitor.chips.count() + 1, 14):
+        visitor.press("ArrowRight")
         expect(visitor.chips).to_have_count(count)
     assert [chip.split(": ", 1)[1] for chip in labels(visitor)] == after.labels
 
