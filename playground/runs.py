@@ -17,6 +17,9 @@ from playground.gpt.trace import Trace
 from playground.limits import DEFAULTS, Limits
 from playground.models import Model, megabytes
 
+GROWS_FROM = (
+    100_000_000  # bytes of weights, beyond any cache: one more token is then read far sooner than the text anew
+)
 AT_A_LOOK = 5  # runs that one look may need: two texts with and without switches, and the first as it grew
 Item = TypeVar("Item")
 
@@ -87,7 +90,7 @@ class Runs:
         self._lock = Lock()  # one traced pass at a time: two would only share the same cores
 
     def __call__(self, request: Request, at_once: bool = False) -> Run:
-        """The run that answers `request`, read now or kept; its text read `at_once`, or as it grew.
+        """The run that answers `request`, read now or kept; a large model's text read `at_once`, or as it grew.
 
         Both give the same numbers but for rounding. Where something is off all is read at once, and so is what it is
         compared with: what the switches cannot reach then differs by exactly 0. A text that grew is kept beside it, so
@@ -98,7 +101,8 @@ class Runs:
         with self._lock:
             key = self._found(model, request, at_once)
             if key is None:
-                begun = None if at_once else self._longer(model, request)
+                grows = not at_once and model.config.weight_bytes >= GROWS_FROM
+                begun = self._longer(model, request) if grows else None
                 run = begun or read(model, request, self.limits)
                 key = request, run.grown
                 self._kept[key] = run, run.trace.n_bytes()

@@ -9,6 +9,7 @@ import torch
 from playground import runs as module
 from playground.errors import MemoryLimit, PromptEmpty, PromptTooLong
 from playground.gpt.ablation import Ablation
+from playground.gpt.config import PRESETS
 from playground.gpt.generate import generate
 from playground.gpt.sampling import GREEDY, Sampling
 from playground.gpt.tokenizer import tokenizer
@@ -42,6 +43,12 @@ def read(monkeypatch) -> Counter[Request]:
 @pytest.fixture
 def runs(model) -> Runs:
     return Runs(lambda _: model)
+
+
+@pytest.fixture
+def growing(monkeypatch) -> None:
+    """As if the model were a large one."""
+    monkeypatch.setattr(module, "GROWS_FROM", 0)
 
 
 def test_the_same_request_is_answered_once(runs, read):
@@ -196,7 +203,22 @@ def test_O_COR_05_twenty_runs_are_bitwise_equal(model):
     assert all(torch.equal(each, logits[0]) for each in logits)
 
 
-def test_of_a_text_that_grows_only_what_is_new_is_read(runs, read, model):
+def test_a_small_models_numbers_depend_on_the_text_alone(model):
+    """Whatever was asked before: a text that grew, one restored from its address, one that was forgotten meanwhile."""
+    runs = Runs(lambda _: model)
+    grown = [runs(replace(HELLO, made=TWELVE[:count])) for count in range(9)]
+    for count, run in enumerate(grown):
+        restored = Runs(lambda _: model)(replace(HELLO, made=TWELVE[:count]))
+        for (_, value, _), (_, again, _) in zip(run.trace.tensors(), restored.trace.tensors(), strict=True):
+            assert torch.equal(value, again)
+
+
+def test_only_models_beyond_the_caches_grow():
+    grows = {name for name, config in PRESETS.items() if config.weight_bytes >= module.GROWS_FROM}
+    assert grows == {"gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl"}
+
+
+def test_of_a_text_that_grows_only_what_is_new_is_read(growing, runs, read, model):
     grown = [replace(HELLO, made=made) for made in (TWELVE[:0], TWELVE[:1], TWELVE[:2], TWELVE[:6])]
     found = [runs(each) for each in grown]  # one by one, then several at once
     assert read == Counter({HELLO: 1})
@@ -206,7 +228,7 @@ def test_of_a_text_that_grows_only_what_is_new_is_read(runs, read, model):
             torch.testing.assert_close(value, right, rtol=0, atol=1e-5, msg=lambda said, at=path: f"{at}: {said}")
 
 
-def test_what_is_compared_is_read_at_once_and_differs_by_0_where_nothing_reaches(runs, read):
+def test_what_is_compared_is_read_at_once_and_differs_by_0_where_nothing_reaches(growing, runs, read):
     grown = replace(HELLO, made=TWELVE[:2])
     runs(HELLO), runs(replace(HELLO, made=TWELVE[:1]))
     seen = runs(grown)
@@ -219,7 +241,7 @@ def test_what_is_compared_is_read_at_once_and_differs_by_0_where_nothing_reaches
     assert runs(grown) is seen  # O-ABL-03: all switched on again, bit for bit what was seen before
 
 
-def test_a_text_that_was_read_at_once_is_not_read_again_as_it_grew(runs, read):
+def test_a_text_that_was_read_at_once_is_not_read_again_as_it_grew(growing, runs, read):
     grown = replace(HELLO, made=TWELVE[:2])
     runs(replace(HELLO, made=TWELVE[:1]))
     base = runs(grown, at_once=True)
@@ -227,7 +249,7 @@ def test_a_text_that_was_read_at_once_is_not_read_again_as_it_grew(runs, read):
     assert read[grown] == 1
 
 
-def test_other_words_before_the_new_ones_are_another_text(runs, read):
+def test_other_words_before_the_new_ones_are_another_text(growing, runs, read):
     runs(replace(HELLO, made=(1, 2, 3)))
     for other in (replace(HELLO, made=(1, 5, 3, 4)), replace(HELLO, prompt="Hello, I", made=(1, 2, 3, 4))):
         runs(other)

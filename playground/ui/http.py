@@ -33,14 +33,14 @@ def digests(html: str) -> Iterator[str]:
 
 
 class Guarded:
-    """ASGI middleware: the headers, and a limit of what is read.
+    """ASGI middleware: the headers, a limit of what is read, and our script that runs before any of Gradio's.
 
-    Only the scripts of our own page run: those it arrives with, by their digests, and `head`, should Gradio add it
-    later. A script or an `onerror` that got into the page by any other way has no digest here.
+    Only the scripts of our own page run: those it arrives with, by their digests, `first` among them, and `head`, which
+    Gradio adds later. A script or an `onerror` that got into the page by any other way has no digest here.
     """
 
-    def __init__(self, app: Any, head: str, space: bool = False, most: int = MOST_BYTES) -> None:
-        self.app, self.head, self.most = app, head, most
+    def __init__(self, app: Any, head: str, first: str = "", space: bool = False, most: int = MOST_BYTES) -> None:
+        self.app, self.head, self.first, self.most = app, head, first, most
         self.asked = f" {HUB}" if space else ""
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
@@ -50,7 +50,7 @@ class Guarded:
         length = Headers(scope=scope).get("content-length", "0")
         if not length.isdecimal() or int(length) > self.most:
             return await JSONResponse(said, 413)(scope, receive, send)
-        answer = Page(send, self.head, self.asked) if "/gradio_api/" not in scope["path"] else Other(send)
+        answer = Page(send, self.head, self.first, self.asked) if "/gradio_api/" not in scope["path"] else Other(send)
         return await self.app(scope, counted(receive, self.most, said["detail"]), answer)
 
 
@@ -85,9 +85,9 @@ class Other:
 class Page(Other):
     """Holds a document back until it is whole, for its scripts are named in the headers before it."""
 
-    def __init__(self, send: Any, head: str, asked: str) -> None:
+    def __init__(self, send: Any, head: str, first: str, asked: str) -> None:
         super().__init__(send)
-        self.head, self.asked, self.start, self.body = head, asked, None, b""
+        self.head, self.first, self.asked, self.start, self.body = head, first, asked, None, b""
 
     async def __call__(self, message: Any) -> None:
         if message["type"] == "http.response.start":
@@ -102,9 +102,12 @@ class Page(Other):
         self.body += message.get("body", b"")
         if message.get("more_body"):
             return None
-        hashes = " ".join(dict.fromkeys([*digests(self.body.decode()), *digests(self.head)]))
+        html = self.body.decode().replace("</head>", f"<script>{self.first}</script></head>", 1)
+        hashes = " ".join(dict.fromkeys([*digests(html), *digests(self.head)]))
         policy = PAGE.format(hashes=hashes, asked=self.asked)
-        MutableHeaders(scope=self.start).update({**ALWAYS, "Content-Security-Policy": policy})
+        body = html.encode()
+        told = {**ALWAYS, "Content-Security-Policy": policy, "Content-Length": str(len(body))}
+        MutableHeaders(scope=self.start).update(told)
         await self.send(self.start)
-        await self.send({"type": "http.response.body", "body": self.body})
+        await self.send({"type": "http.response.body", "body": body})
         return None

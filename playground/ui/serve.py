@@ -86,7 +86,7 @@ def settings(
     gr.set_static_paths([str(PLOTLY_JS)])
     begun = head(lang or "en", lang is not None, limits)
     around = [
-        Middleware(Guarded, head=begun, space="SPACE_ID" in os.environ),
+        Middleware(Guarded, head=begun, first=asset("js/first.js"), space="SPACE_ID" in os.environ),
         Middleware(Door, limits=limits, left=left),
     ]
     return {

@@ -92,17 +92,18 @@ SLIDE = "(range, value) => { range.value = value; range.dispatchEvent(new Event(
 
 def trained_until_stopped(visitor):
     """A training shows its progress and what it found so far, and stops when told to."""
-    visitor.find('#lessons .contents a[data-part="activation"]').click()
-    visitor.find('#lessons .steps a[data-part="dead_units"]').click()
+    visitor.find('#lessons .contents a[data-part="gradients"]').click()
+    visitor.find('#lessons .steps a[data-part="race"]').click()
     start, stop, said = (visitor.find(f"#lessons .sweep {part}") for part in (".start", ".stop", ".note"))
     expect(said).to_have_text(visitor.say("lessons.invite"))
-    visitor.find("#lessons .number input").evaluate(SLIDE, 1_000)  # enough to be stopped in time
+    visitor.find("#lessons .pill").filter(has_text="12").click()
+    visitor.find("#lessons .number input").evaluate(SLIDE, 300)  # with 12 blocks a minute: stopped long before its end
     start.click()
     expect(visitor.find("#lessons progress")).to_be_visible()
-    shown(visitor, "dead_units")
-    expect(said).to_have_text(re.compile(r"\d of 1000$"))
+    shown(visitor, "race")
+    expect(said).to_have_text(re.compile(r"\d of 300$"))
     stop.click()
-    expect(said).to_have_text(re.compile(r"^Stopped at step \d+ of 1000\.$"))
+    expect(said).to_have_text(re.compile(r"^Stopped at step \d+ of 300\.$"))
     expect(start).to_be_enabled()
     guess_all(visitor)
 

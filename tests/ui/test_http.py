@@ -63,6 +63,12 @@ def test_a_space_asks_the_hub_whether_it_runs_and_nobody_else():
     assert told[1:] == [{"type": "http.response.body", "body": b"<script>1</script>"}]
 
 
+def test_our_first_script_stands_before_any_of_gradios_that_draws(page):
+    first = page.text.index((ASSETS / "js/first.js").read_text("utf-8"))
+    assert first < page.text.index("</head>") < page.text.index("<body")
+    assert re.findall(r"<script(?! type=.module)[^>]*src=", page.text[:first]) == []  # modules run after the document
+
+
 def test_any_page_may_frame_it_as_a_space_does(page):
     assert "frame-ancestors" not in policy(page)
     assert "x-frame-options" not in page.headers
