@@ -1,6 +1,6 @@
 """How the values of one token's vector are distributed, which features stand out, and what scale and shift do."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -123,10 +123,25 @@ def standing_out(
     seen = {name: np.asarray(values, dtype=np.float32) for name, values in arrays.items()}
     for name, values in seen.items():
         must_fit(name, values.shape, (tokens, k))
-    places = np.arange(k)
+    traces, picks = _three_stages(seen, words, position)
+    texts = [[str(index) for index in row] for row in indices.tolist()]
+    y = titled(words.feature, tickmode="array", tickvals=list(range(k)), ticktext=texts[position],
+               autorange="reversed", tickfont={"family": MONOSPACE, "size": 11}, showgrid=False)  # fmt: skip
+    halves: dict[str, Any] = {"xaxis": {"domain": [0, 0.47]}, "xaxis2": {"domain": [0.53, 1]}}
+    across = {"zeroline": True, "nticks": 5}
+    figure = drawn(traces, at(words.title, position), height=110 + 22 * k, x=across, y=y, bargap=0.3, **halves)
+    picks += [*title_picks(words.title), pick_layout("yaxis.ticktext", texts)]
+    return follow(figure, position, tokens, picks=picks)
+
+
+def _three_stages(
+    seen: Mapping[str, np.ndarray], words: StandingOutWords, position: int
+) -> tuple[Traces, list[dict[str, Any]]]:
+    """What comes in, what goes out and, a ring between them, what is normalised; and what follows the position."""
+    places = np.arange(seen["before"].shape[1])
     learnt = np.stack([seen["scale"], seen["shift"]], axis=-1)  # (T, k, 2)
     traces: Traces = []
-    picks = title_picks(words.title)
+    picks: list[dict[str, Any]] = []
     tail = f"<br>{literal(words.scale)}: %{{customdata[0]:.4g}}<br>{literal(words.shift)}: %{{customdata[1]:.4g}}"
     start = f"{literal(words.feature)} %{{y}}<br>"
     for i, (name, word, axis, colour) in enumerate(
@@ -142,14 +157,7 @@ def standing_out(
                              hovertemplate=f"{start}{literal(words.normalised)}: %{{x:.4g}}{tail}<extra></extra>",
                              ))  # fmt: skip
     picks += [pick(2, "x", seen["normalised"]), pick(2, "customdata", learnt.tolist())]
-    texts = [[str(index) for index in row] for row in indices.tolist()]
-    y = titled(words.feature, tickmode="array", tickvals=places.tolist(), ticktext=texts[position],
-               autorange="reversed", tickfont={"family": MONOSPACE, "size": 11}, showgrid=False)  # fmt: skip
-    halves: dict[str, Any] = {"xaxis": {"domain": [0, 0.47]}, "xaxis2": {"domain": [0.53, 1]}}
-    across = {"zeroline": True, "nticks": 5}
-    figure = drawn(traces, at(words.title, position), height=110 + 22 * k, x=across, y=y, bargap=0.3, **halves)
-    picks.append(pick_layout("yaxis.ticktext", texts))
-    return follow(figure, position, tokens, picks=picks)
+    return traces, picks
 
 
 def scale_shift(

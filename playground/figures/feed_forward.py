@@ -81,9 +81,7 @@ def gelu_points(
                    customdata=best[position],
                    marker={"color": ACCENT, "size": 11, "symbol": "circle-open", "line": {"width": 1.5}},
                    hovertemplate=f"{literal(words.neuron)} %{{customdata}}<br>{hover}"),
-        go.Bar(x=(edges[1:] + edges[:-1]) / 2, y=counts[position], yaxis="y2", width=np.diff(edges),
-               showlegend=False, marker={"color": FEED_FORWARD}, name=literal(words.count),
-               hovertemplate="%{x:.3g}: %{y}<extra>%{fullData.name}</extra>"),
+        _counted(edges, counts[position], words),
     ]  # fmt: skip
     margin = 0.02 * (edges[-1] - edges[0])
     figure = drawn(
@@ -98,6 +96,19 @@ def gelu_points(
     picks = [pick(1, "x", x), pick(1, "y", y), pick(2, "x", best_x), pick(2, "y", best_y), pick(2, "customdata", best),
              pick(3, "y", counts), *title_picks(words.title)]  # fmt: skip
     return follow(figure, position, len(x), picks=picks)
+
+
+def _counted(edges: np.ndarray, counts: np.ndarray, words: CurveWords) -> go.Bar:
+    return go.Bar(
+        x=(edges[1:] + edges[:-1]) / 2,
+        y=counts,
+        yaxis="y2",
+        width=np.diff(edges),
+        showlegend=False,
+        marker={"color": FEED_FORWARD},
+        name=literal(words.count),
+        hovertemplate="%{x:.3g}: %{y}<extra>%{fullData.name}</extra>",
+    )
 
 
 def share_on(shares: ArrayLike, names: Sequence[str], chosen: int, words: ShareWords, position: int) -> go.Figure:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -85,17 +86,23 @@ def lens_map(
     z, low, high = (np.log10(shown), 0.0, np.log10(max(top, 10))) if logarithmic else (shown, 0.0, max(top, 1e-6))
     ticks = log_ticks(1, max(top, 10)) if logarithmic else []
     bar = {"tickvals": np.log10(ticks).tolist(), "ticktext": [f"{tick:,.0f}" for tick in ticks]} if logarithmic else {}
-    heat = go.Heatmap(
-        z=z,
-        customdata=shown,
+    heat = _cells(shown, answers, words, z=z, zmin=low, zmax=high, colorbar=colour_bar(words.value, **bar))
+    x, y = token_axis(labels, words.token), downwards(name_axis(names, words.place))
+    figure = drawn([heat], literal(words.title), height=min(max(130 + 22 * len(names), 240), 720), x=x, y=y)
+    written = {"trace": 0, "width": CELL}
+    return follow(figure, position, tokens, axes=("x",), hover=("x",), written=written, more=more)
+
+
+def _cells(values: np.ndarray, answers: Sequence[Sequence[str]], words: LensWords, **coloured: Any) -> go.Heatmap:
+    """`coloured` says what decides a cell's colour, and between which bounds."""
+    return go.Heatmap(
+        **coloured,
+        customdata=values,
         text=[[tick_text(each, WRITTEN) for each in row] for row in answers],
         hovertext=[[literal(each) for each in row] for row in answers],
         texttemplate="%{text}",
         textfont={"family": MONOSPACE, "size": 10},
-        zmin=low,
-        zmax=high,
         colorscale=scale(BLUES),
-        colorbar=colour_bar(words.value, **bar),
         xgap=1,
         ygap=1,
         hoverongaps=False,
@@ -106,10 +113,6 @@ def lens_map(
             (words.value, "%{customdata:.4g}"),
         ),
     )
-    x, y = token_axis(labels, words.token), downwards(name_axis(names, words.place))
-    figure = drawn([heat], literal(words.title), height=min(max(130 + 22 * len(names), 240), 720), x=x, y=y)
-    written = {"trace": 0, "width": CELL}
-    return follow(figure, position, tokens, axes=("x",), hover=("x",), written=written, more=more)
 
 
 def lens_path(

@@ -22,7 +22,7 @@ from .config import GPTConfig
 from .data import Rows, read_texts, rows
 from .model import GPTModel
 from .progress import ProgressLine
-from .tokenizer import tokenizer
+from .tokenizer import Tokenizer, tokenizer
 from .train import Recipe, held_out_loss, initialise, optimizer_for, train
 from .training_state import load_state, read_notes, save_state
 
@@ -124,27 +124,7 @@ def _run(training: Training, fast: GPTModel, args: argparse.Namespace, asked_to_
 
 def _prepare(args: argparse.Namespace) -> Training:
     words = tokenizer(args.vocabulary)
-    config = GPTConfig(
-        vocab_size=words.vocab_size,
-        context_length=args.context,
-        emb_dim=args.width,
-        n_heads=args.heads,
-        n_layers=args.layers,
-        emb_drop=args.dropout,
-        attn_drop=args.dropout,
-        resid_drop=args.dropout,
-        end_of_text=words.end_of_text,
-    )
-    recipe = Recipe(
-        steps=args.steps,
-        batch=args.batch,
-        learning_rate=args.learning_rate,
-        warmup=args.warmup,
-        weight_decay=args.weight_decay,
-        repeats=args.repeats,
-        last_rows_from=args.last_from,
-        seed=args.seed,
-    )
+    config, recipe = _config(args, words), _recipe(args)
     if args.device == "cuda" and not torch.cuda.is_available():
         raise RefusedError("there is no CUDA device here; use --device cpu.")
     all_rows, held_out = _read(args.texts, args)
@@ -172,6 +152,33 @@ def _prepare(args: argparse.Namespace) -> Training:
     except OSError as error:
         raise RefusedError(f"{args.out} cannot be made ({reason(error)}).") from error
     return training
+
+
+def _config(args: argparse.Namespace, words: Tokenizer) -> GPTConfig:
+    return GPTConfig(
+        vocab_size=words.vocab_size,
+        context_length=args.context,
+        emb_dim=args.width,
+        n_heads=args.heads,
+        n_layers=args.layers,
+        emb_drop=args.dropout,
+        attn_drop=args.dropout,
+        resid_drop=args.dropout,
+        end_of_text=words.end_of_text,
+    )
+
+
+def _recipe(args: argparse.Namespace) -> Recipe:
+    return Recipe(
+        steps=args.steps,
+        batch=args.batch,
+        learning_rate=args.learning_rate,
+        warmup=args.warmup,
+        weight_decay=args.weight_decay,
+        repeats=args.repeats,
+        last_rows_from=args.last_from,
+        seed=args.seed,
+    )
 
 
 def _read(paths: list[Path], args: argparse.Namespace) -> tuple[Rows, list[list[int]]]:

@@ -214,6 +214,11 @@ def scripts() -> str:
     return "\n".join(asset(f"js/{name}.js") for name in SCRIPTS)
 
 
+def styles(*names: str) -> str:
+    """These sheets, one after the other."""
+    return "".join(asset(f"css/{name}.css") for name in names)
+
+
 def asset(name: str) -> str:
     """The text of a file that came with the playground. Raises: AssetDamaged"""
     try:

@@ -13,7 +13,7 @@ from playground.text import labels, say
 
 from . import proofs, view
 from .answers import Answers
-from .components import asset, given, inline, scripts
+from .components import given, inline, scripts, styles
 from .html import Component, Figure, Picture
 from .http import digests
 from .session import Session
@@ -102,4 +102,4 @@ def facts(request: Request, run: Run, lang: str) -> str:
 
 
 def style() -> str:
-    return asset("css/page.css") + asset("css/report.css")
+    return styles("page", "panels", "report")

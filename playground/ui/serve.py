@@ -19,7 +19,7 @@ from playground.limits import Limits, changed
 from playground.models import Models
 from playground.text import say
 
-from .components import asset, head
+from .components import asset, head, styles
 from .door import Door, health
 from .http import Guarded
 
@@ -91,7 +91,7 @@ def settings(
     ]
     return {
         "theme": theme(),
-        "css": asset("css/page.css") + asset("css/lessons.css"),
+        "css": styles("page", "panels", "lessons"),
         "head": begun,
         "ssr_mode": False,
         "run_history": False,
