@@ -14,7 +14,7 @@ from playground.gpt.generate import generate
 from playground.gpt.sampling import GREEDY, Sampling
 from playground.gpt.tokenizer import tokenizer
 from playground.limits import DEFAULTS, Limits
-from playground.models import Model
+from playground.models import HUB_SHAPES, Model
 from playground.runs import Request, Runs, next_token, prompt_ids
 
 HELLO = Request("fix_a", "Hello, I am")
@@ -214,8 +214,9 @@ def test_a_small_models_numbers_depend_on_the_text_alone(model):
 
 
 def test_only_models_beyond_the_caches_grow():
-    grows = {name for name, config in PRESETS.items() if config.weight_bytes >= module.GROWS_FROM}
-    assert grows == {"gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl"}
+    grows = {name for name, config in (PRESETS | HUB_SHAPES).items() if config.weight_bytes >= module.GROWS_FROM}
+    assert grows == set(HUB_SHAPES)
+    assert "distilgpt2" in grows
 
 
 def test_of_a_text_that_grows_only_what_is_new_is_read(growing, runs, read, model):

@@ -7,11 +7,10 @@ playground.edges = (element, props, watch) => {
 
   function draw() {
     const w = props.words[state.lang];
-    const { start, labels } = state.view ?? { start: 0, labels: [] };
-    const query = state.at - start;
-    if (!shown || !labels[query]) { root.replaceChildren(); return; }
+    const query = state.at - (shown?.start ?? 0);
+    if (!shown?.labels[query]) { root.replaceChildren(); return; }
     if (shown.mean) { root.replaceChildren(el('p', { class: 'note', text: w.choose_head })); return; }
-    const { layer, head } = shown;
+    const { layer, head, labels, start } = shown;
     const off = new Set(shown.forbidden.map(String));
     const keys = labels.slice(0, shown.causal ? query + 1 : labels.length);
     const buttons = keys.map((label, key) => {
@@ -30,7 +29,6 @@ playground.edges = (element, props, watch) => {
   function take() { shown = playground.read(props); draw(); }
   on('language', draw);
   on('at', draw);
-  on('view', draw);
   watch('value', take);
   take();
 };

@@ -5,7 +5,7 @@ playground.figure = (element, props, watch, redraw) => {
   const root = element.querySelector('.plot');
   const note = element.querySelector('.note');
   const band = { at: [], hover: [] };
-  let figure = null, notes = null, follow = null, height = null, asked = null, awaited = false, drawing = Promise.resolve();
+  let figure = null, notes = null, start = 0, follow = null, height = null, asked = null, awaited = false, drawing = Promise.resolve();
 
   const TYPES = { f4: Float32Array, f8: Float64Array, i1: Int8Array, u1: Uint8Array, i2: Int16Array, u2: Uint16Array, i4: Int32Array, u4: Uint32Array };
   // Plotly decodes typed arrays in traces by itself; those in `meta` are ours to decode, as rows.
@@ -27,7 +27,7 @@ playground.figure = (element, props, watch, redraw) => {
     return { dtype: 'f4', shape, bdata: btoa(bytes.join('')) };
   }
 
-  const index = () => state.at - (state.view?.start ?? 0);
+  const index = () => state.at - start; // the other one of two runs side by side may begin elsewhere
 
   function put(target, path, value) {
     const names = path.split('.');
@@ -71,7 +71,7 @@ playground.figure = (element, props, watch, redraw) => {
 
   // On a dark page every colour is exchanged for its partner before the figure is read.
   function read() {
-    ({ figure, notes } = JSON.parse(props.value));
+    ({ figure, notes, start } = JSON.parse(props.value));
     const dark = document.body.classList.contains('dark') && figure.layout.meta?.dark;
     if (dark) ({ figure, notes } = JSON.parse(props.value.replace(/#[0-9a-f]{6}/g, (colour) => dark[colour] ?? colour)));
     for (const trace of figure.data) if (trace.z?.triangle) trace.z = square(trace.z);
@@ -168,7 +168,7 @@ playground.figure = (element, props, watch, redraw) => {
   function bind() {
     root.bound = true;
     element.append(playground.save(root, playground.called(element)));
-    const token = (event) => (follow?.hover?.length ? Math.round(event.points[0][follow.hover[0]]) + (state.view?.start ?? 0) : NaN);
+    const token = (event) => (follow?.hover?.length ? Math.round(event.points[0][follow.hover[0]]) + start : NaN);
     root.on('plotly_hover', (event) => { const i = token(event); if (Number.isFinite(i)) playground.hover(i); });
     root.on('plotly_unhover', () => playground.hover(-1));
     root.on('plotly_click', (event) => {
@@ -192,7 +192,7 @@ playground.figure = (element, props, watch, redraw) => {
     const layout = root._fullLayout;
     if (!layout || !follow?.axes?.length) return;
     frame('at', index(), layout);
-    frame('hover', state.hover < 0 ? -1 : state.hover - (state.view?.start ?? 0), layout);
+    frame('hover', state.hover < 0 ? -1 : state.hover - start, layout);
   }
   function frame(kind, i, layout) {
     for (const old of band[kind]) old.remove();

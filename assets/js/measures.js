@@ -18,7 +18,7 @@ playground.measures = (element, props, watch, pick) => {
     const rows = shown.rows.map((row, head) => {
       const name = head === shown.heads ? w.mean : fill(w.head, { head });
       return el('tr', { class: head === shown.head ? 'here' : '' },
-        el('th', { scope: 'row' }, el('button', { type: 'button', class: 'pg-button', text: name, 'aria-pressed': head === shown.head, onclick: () => pick({ head }) })),
+        el('th', { scope: 'row' }, el('button', { type: 'button', class: 'pg-button', text: name, 'aria-pressed': head === shown.head, onclick: () => pick({ head: head === shown.heads ? 'mean' : head }) })),
         ...names.map((measure) => cell(measure, row[measure], measure === 'entropy' ? shown.most : 1)));
     });
     const titles = el('tr', {}, el('th', { scope: 'col', text: fill(w.of_layer, { layer: shown.layer }) }), ...names.map((measure) => el('th', { scope: 'col', text: w[measure] })));

@@ -11,7 +11,7 @@ playground.thumbs = (element, props, watch, pick) => {
     const w = props.words[state.lang];
     const cells = heat.bytes(shown.cells);
     const size = shown.tokens ** 2;
-    playground.look({ layer: shown.layer, head: shown.head });
+    if (!element.classList.contains('there')) playground.look({ layer: shown.layer, head: shown.head });
     root.setAttribute('aria-label', fill(w.heads_of_layer, { layer: shown.layer }));
     replace(...Array.from({ length: shown.heads + 1 }, (_, head) => {
       const name = head === shown.heads ? w.mean : fill(w.head, { head });

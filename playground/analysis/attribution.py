@@ -17,7 +17,7 @@ from playground.gpt.trace import Trace
 
 @dataclass(frozen=True, slots=True)
 class Attribution:
-    """Parts of the logit of one token at every position, in float64. Units: logits; what is off is exactly 0."""
+    """Parts of the logit of one token at every position, in float64. Units: logits; what is zeroed is exactly 0."""
 
     token: Tensor  # (T,) from the token embedding
     position: Tensor  # (T,) from the position embedding

@@ -28,14 +28,14 @@ class StepCost:
     """Reading one more token after `past` others. Units: FLOPs of matrix products; bytes in float32"""
 
     with_cache: int  # only the new token is read
-    without: int  # the whole text is read again
+    without: int  # the whole text is read again, and the next token asked of its end alone
     held: int  # by the cache afterwards
 
 
 def step_cost(config: GPTConfig, past: int) -> StepCost:
     """What the cache saves at one step, and what it costs to hold."""
-    with_cache, without = forward_flops(config, 1, past).total, forward_flops(config, past + 1).total
-    return StepCost(with_cache, without, cache_bytes_per_token(config) * (past + 1))
+    cached, again = forward_flops(config, 1, past), forward_flops(config, past + 1)
+    return StepCost(cached.total, again.total - again.head + cached.head, cache_bytes_per_token(config) * (past + 1))
 
 
 def entropies(logits: Tensor) -> Tensor:

@@ -28,7 +28,7 @@ CACHED = 4  # tokens, the last ones: this check reads them again, one by one
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """One identity: by how much it is missed at most, and how much is rounding. Units: as what is compared."""
+    """One identity: its error where it fares worst, and what rounding may do there. Units: as what is compared."""
 
     name: str
     error: float = 0.0

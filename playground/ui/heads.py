@@ -56,6 +56,8 @@ def draw_edges(look: Look, layer: int, head: int, is_open: bool) -> dict[str, An
         "mean": seen.is_mean,
         "causal": not off.causal_mask,
         "forbidden": edges,
+        "labels": look.run.labels,
+        "start": look.run.start,
         "count": len(off.edges),
     }
 

@@ -36,14 +36,16 @@ class Component(gr.HTML):
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A figure and, for every position, the sentence that says what it shows there."""
+    """A figure and, for every position from `start` on, the sentence that says what it shows there."""
 
     figure: Drawing
     notes: list[str]
+    start: int = 0
 
     def as_json(self) -> str:
         """As figure.js reads it."""
-        return f'{{"figure": {as_json(self.figure)}, "notes": {json.dumps(self.notes, ensure_ascii=False)}}}'
+        notes = json.dumps(self.notes, ensure_ascii=False)
+        return f'{{"figure": {as_json(self.figure)}, "notes": {notes}, "start": {self.start}}}'
 
 
 class Figure(Component):

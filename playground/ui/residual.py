@@ -114,8 +114,10 @@ def draw_identity(look: Look) -> dict[str, Any]:
     difference, ablation = residual_difference(look.run.trace), look.request.ablation
     silent = sorted(ablation.attention & ablation.feed_forward)
     key, values = "identity_open", {}
-    if ablation.residuals or ablation.mean:
+    if ablation.residuals or ablation.averages:
         key = "identity_broken" if ablation.residuals else "identity_mean"
+    elif ablation.mean:
+        key = "identity_open_mean"
     elif len(silent) == look.run.model.config.n_layers:
         key = "identity_holds"
     elif silent:

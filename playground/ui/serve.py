@@ -135,7 +135,7 @@ def serve(page: gr.Blocks, place: Place, lang: str | None, limits: Limits, model
 
 
 def forget(page: gr.Blocks, session: str) -> None:
-    """Free what Gradio keeps, for an hour, of a page that was closed: 1.6 MB. See `accepted` in wiring.py"""
+    """Free what Gradio keeps, for an hour, of a page that was closed: 1.6 MB. See `accepted` in guard.py"""
     page.state_holder.session_data.pop(session, None)
     page.state_holder.time_last_used.pop(session, None)
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None

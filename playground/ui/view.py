@@ -89,7 +89,10 @@ def whole(
     limits: Limits,
     **more: Any,
 ) -> dict[str, Any]:
-    """Everything the player shows of a run. `more` may hold `at` (select this position) and `goal` (write so many)."""
+    """Everything the player shows of a run.
+
+    `more`: `at` to select a position, `goal` to write so many, `stop` for why no more is written.
+    """
     return {**_common(request, run, sampling, query, limits), **_part(run, base, run.start), **more}
 
 

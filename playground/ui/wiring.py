@@ -16,7 +16,7 @@ from playground.text import LANGUAGES, labels, say
 
 from . import checks
 from .guard import guarded, texts
-from .html import Component, Pair
+from .html import Component, Pair, Picture
 from .intake import said
 from .session import Session
 
@@ -69,6 +69,11 @@ class Shown:
     draw: Draw
     component: Component
     controls: Sequence[Any]
+
+    def seen(self, look: Look, values: Sequence[Any]) -> Any:
+        """What it shows of one run; a picture's positions are those of that run."""
+        found = self.draw(look, *values)
+        return replace(found, start=look.run.start) if isinstance(found, Picture) else found
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +144,7 @@ class Wiring:
         """Every picture of every tab, as (tab, elem_id, what it shows)."""
         look = replace(self.read(session.request, lang, None), whole=True)
         return [
-            (shown.tab, shown.component.elem_id, shown.draw(look, *own))
+            (shown.tab, shown.component.elem_id, shown.seen(look, own))
             for shown, own in with_values(self._shown, values)
             if shown.tab is not None
         ]
@@ -161,11 +166,11 @@ class Wiring:
 
     def drawn(self, shown: Shown, look: Look, compared: Any, values: Sequence[Any]) -> Any:
         """One picture, or two side by side."""
-        here = shown.draw(look, *values)
+        here = shown.seen(look, values)
         if look.other is None or shown.tab is None:
             return here
         names = {lang: [say(lang, "beside.this_run"), self.comparison.name(compared, lang)] for lang in LANGUAGES}
-        return Pair(here, shown.draw(look.other, *values), names)
+        return Pair(here, shown.seen(look.other, values), names)
 
     def drawing(self, tab: str, together: Sequence[Shown]) -> Callable[..., list[Any]]:
         """What draws these pictures of a tab from the values of all their controls."""

@@ -3,6 +3,7 @@
 import numpy as np
 from playwright.sync_api import expect
 
+import serving
 from e2e.visitor import numbers, run, written
 
 
@@ -36,6 +37,34 @@ def test_a_model_beside_another(visit):
     visitor.chips.nth(14).click()
     visitor.address_says(at=14, beside="untrained")
     expect(visitor.find("#beside .bar .p").first).to_have_attribute("title", str(float(run_there.trace.logits[14].softmax(-1).max())))  # fmt: skip # noqa: E501
+
+
+def test_the_other_half_counts_its_own_layers_heads_and_positions(visit):
+    """FIX-A has three layers of two heads and sees the last 16 tokens alone."""
+    visitor = visit("zh", {"n": 20, "beside": serving.OWN, "layer": 4, "head": 6, "at": 9})
+    own = written(20)
+    other = run(own.model.tokenizer.decode(own.ids), name=serving.OWN)
+    assert other.start > 9
+    expect(visitor.find("#beside .note").first).to_have_text(visitor.say("beside.unseen", first=other.start))
+    visitor.unfold("heads-in-numbers")
+    visitor.find(
+        "#measures .there .pg-button"
+    ).last.click()  # the mean, which is the third row there and the seventh here
+    visitor.choose("language", "en")
+    visitor.lang = "en"
+    expect(visitor.find("#measures .there th").first).to_have_text(visitor.say("measures.of_layer", layer=2))
+    visitor.address_says(layer=4, head=6)
+    visitor.reload()
+    expect(visitor.alert).to_be_empty()
+
+    visitor.find('#thumbs .half:not(.there) .thumb[data-head="0"]').click()
+    visitor.unfold("unfold")
+    at = other.start + 2
+    visitor.chips.nth(at).click()
+    label = other.labels[2]
+    expect(visitor.find("#attention-map .there .note")).to_contain_text(label)
+    expect(visitor.find("#edges .there h3")).to_have_text(visitor.say("edges.title", query=label, layer=2, head=0))
+    expect(visitor.find("#edges .there .keys .sw")).to_have_text(other.labels[:3])
 
 
 def test_with_switches_against_without_and_back_to_one(visit):

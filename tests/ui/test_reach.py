@@ -40,7 +40,7 @@ def test_a_mean_that_concerns_nothing_is_the_run_with_nothing_off(runs):
     ("off", "kind"),
     [
         ({}, "identity_open"),
-        ({"mean": True}, "identity_mean"),
+        ({"mean": True}, "identity_open_mean"),
         ({"attention": ALL.attention, "feed_forward": ALL.feed_forward}, "identity_holds"),
         ({"attention": ALL.attention, "feed_forward": ALL.feed_forward, "mean": True}, "identity_mean"),
         ({"attention": ALL.attention, "residuals": True, "mean": True}, "identity_broken"),
