@@ -13,9 +13,9 @@ from playground.gpt.ablation import Ablation
 from playground.gpt.model import GPTModel, token_scores
 from playground.gpt.trace import Trace
 
-from . import rank, stream, top_tokens
+from . import likeliest, rank, stream, top_tokens
 
-TOGETHER = 512  # tokens multiplied by the vocabulary at once: fewer would take longer, more would keep others waiting
+TOGETHER = 128  # tokens multiplied by the vocabulary at once: fewer would take longer, more would keep others waiting
 ROWS = 16  # positions measured at once: so many rows of scores stay in the processor's cache
 
 
@@ -62,8 +62,7 @@ def place_lenses(gpt: GPTModel, ids: Sequence[int], ablation: Ablation, trace: T
     """
     with torch.inference_mode():
         chosen = next_tokens(ids, trace).to(trace.logits.device)
-        log_p = trace.logits.log_softmax(-1)
-        final = log_p, log_p.exp()
+        final = _answers(trace.logits)
     (last, _), *others = coarse_first(trace)
     if known == 0:
         with torch.inference_mode():
@@ -95,32 +94,49 @@ def position_lens(gpt: GPTModel, ids: Sequence[int], ablation: Ablation, trace: 
     chosen = next_tokens(ids, trace).to(trace.logits.device)[position : position + 1]
     places = dict(stream(trace))
     with torch.inference_mode():
-        x = torch.stack([x[position] for x in places.values()])  # (2L + 1, C)
-        logits, log_p = place_logits(gpt, x, ablation), trace.logits[position].log_softmax(-1)
-        measured = _measure(logits, log_p, log_p.exp(), chosen.expand(len(x)))
+        *before, _ = (x[position] for x in places.values())
+        final = trace.logits[position : position + 1]
+        logits = torch.cat([place_logits(gpt, torch.stack(before), ablation), final])  # (2L + 1, V)
+        p, sure = _answers(final)
+        measured = _measure(logits, p.expand_as(logits), sure.expand(len(places)), chosen.expand(len(places)))
     return Lens(tuple(places), chosen, *(each[:, None] for each in measured))
 
 
-def _rows(logits: Tensor, final: tuple[Tensor, Tensor], chosen: Tensor) -> list[Tensor]:
-    """The rows of N places, measured in pieces; `final` are log p and p of the model's own answers.
+def _answers(logits: Tensor) -> tuple[Tensor, Tensor]:
+    """The model's own answers: p, and the sum of p · log p. Shapes: (T, V) -> (T, V), (T,)"""
+    p, sure = [], []
+    for piece in logits.split(ROWS):
+        shifted, weight, total = _softmax(piece, likeliest(piece))
+        p.append(weight / total[:, None])
+        sure.append(torch.linalg.vecdot(p[-1], shifted) - total.log())
+    return torch.cat(p), torch.cat(sure)
 
-    Shapes: logits (N · T, V), final (T, V) each, chosen (T,) -> (N, T) each
+
+def _softmax(logits: Tensor, top: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """log p = shifted - log total, and p = weight / total. Shapes: (T, V), (T,) -> (T, V) twice, (T,)"""
+    shifted = logits - logits.gather(-1, top[:, None])
+    weight = shifted.exp()
+    return shifted, weight, weight.sum(-1)
+
+
+def _rows(logits: Tensor, final: tuple[Tensor, Tensor], chosen: Tensor) -> list[Tensor]:
+    """The rows of N places, measured in pieces; `final` is what `_answers` says of the model's own.
+
+    Shapes: logits (N · T, V), chosen (T,) -> (N, T) each
     """
-    log_p, p = final
     pieces = [
         _measure(*piece)
         for place in logits.split(len(chosen))
-        for piece in zip(place.split(ROWS), log_p.split(ROWS), p.split(ROWS), chosen.split(ROWS), strict=True)
+        for piece in zip(*(each.split(ROWS) for each in (place, *final, chosen)), strict=True)
     ]
     return [torch.cat(column).view(-1, len(chosen)) for column in zip(*pieces, strict=True)]
 
 
-def _measure(logits: Tensor, log_p: Tensor, p: Tensor, chosen: Tensor) -> tuple[Tensor, ...]:
-    """Top, probability, entropy, KL, rank. Shapes: logits, log_p and p (T, V), chosen (T,) -> (T,) each"""
-    top = logits.argmax(-1)  # the lowest id of equals
-    log_q = logits.log_softmax(-1)
-    q = log_q.exp()
-    entropy = -torch.linalg.vecdot(q, log_q)
-    kl = (p * (log_p - log_q)).sum(-1).clamp(min=0)
+def _measure(logits: Tensor, p: Tensor, sure: Tensor, chosen: Tensor) -> tuple[Tensor, ...]:
+    """Top, probability, entropy, KL, rank. Shapes: logits and p (T, V), `sure` and chosen (T,) -> (T,) each"""
+    top = likeliest(logits)
+    shifted, weight, total = _softmax(logits, top)
+    entropy = total.log() - torch.linalg.vecdot(weight, shifted) / total
+    kl = (sure - (torch.linalg.vecdot(p, shifted) - total.log())).clamp(min=0)  # the sum of p · (log p - log q)
     ranks = [rank(row, token) for row, token in zip(logits, chosen.tolist(), strict=True)]
-    return top, q.gather(-1, top[:, None])[:, 0], entropy, kl, torch.tensor(ranks, device=logits.device)
+    return top, 1 / total, entropy, kl, torch.tensor(ranks, device=logits.device)

@@ -14,6 +14,8 @@ from .cache import KVCache
 from .config import GPTConfig
 from .trace import AttentionTrace, BlockTrace, FeedForwardTrace, NormTrace, Trace
 
+SLICE = 1024  # words of the vocabulary whose scores are computed at once
+
 
 def normalise(x: Tensor, eps: float = 1e-5) -> Tensor:
     """Give each token's vector mean 0 and variance 1: (x - mean) / sqrt(variance + eps), in one pass over memory.
@@ -37,14 +39,16 @@ def gelu(x: Tensor) -> Tensor:
 def token_scores(x: Tensor, table: Tensor) -> Tensor:
     """How well every token of the vocabulary fits: each row of the table times x.
 
-    Of several vectors the product is taken the other way round and turned back: the same numbers in half the time, for
-    the table is much taller than x.
+    Of several vectors the product is taken the other way round, for the table is much taller than x, and turned back
+    slice by slice, while it is still in the processor's cache: the same numbers in half the time.
 
     Shapes: x (..., C), table (V, C) -> (..., V)
     """
     rows = x.flatten(0, -2)
-    found = rows @ table.T if len(rows) == 1 else (table @ rows.T).T.contiguous()
-    return found.view(*x.shape[:-1], -1)
+    if len(rows) == 1:
+        return (rows @ table.T).view(*x.shape[:-1], -1)
+    slices = [(part @ rows.T).T for part in table.split(SLICE)]
+    return torch.cat(slices, dim=-1).view(*x.shape[:-1], -1)
 
 
 def earlier_mean(x: Tensor) -> Tensor:
