@@ -1,6 +1,9 @@
-"""A GPT, top to bottom. Axes are named in trace.py.
+"""A GPT, from its smallest part to the whole; what serves switches and speed comes last.
 
-Every module returns what it computed and, when `traced`, a record of how; nothing is ever stored on a module.
+Axes: B batch, T tokens, S tokens that may be looked at (cached + T), C width of the stream, H heads, D width of a head,
+F width of the feed-forward, V vocabulary. A switch of an `Ablation` says what is taken away: `ablation.norms` is True
+where every LayerNorm is off. Every module returns what it computed and, when `traced`, a record of how; nothing is ever
+stored on a module.
 """
 
 import torch
@@ -13,8 +16,6 @@ from .ablation import NOTHING_OFF, Ablation
 from .cache import KVCache
 from .config import GPTConfig
 from .trace import AttentionTrace, BlockTrace, FeedForwardTrace, NormTrace, Trace
-
-SLICE = 1024  # words of the vocabulary whose scores are computed at once
 
 
 def normalise(x: Tensor, eps: float = 1e-5) -> Tensor:
@@ -34,36 +35,6 @@ def gelu(x: Tensor) -> Tensor:
     Source: Hendrycks & Gimpel 2016, section 2; the tanh form, with which GPT-2 was trained.
     """
     return F.gelu(x, approximate="tanh")
-
-
-def token_scores(x: Tensor, table: Tensor) -> Tensor:
-    """How well every token of the vocabulary fits: each row of the table times x.
-
-    Of several vectors the product is taken the other way round, for the table is much taller than x, and turned back
-    slice by slice, while it is still in the processor's cache: the same numbers in half the time.
-
-    Shapes: x (..., C), table (V, C) -> (..., V)
-    """
-    rows = x.flatten(0, -2)
-    if len(rows) == 1:
-        return (rows @ table.T).view(*x.shape[:-1], -1)
-    slices = [(part @ rows.T).T for part in table.split(SLICE)]
-    return torch.cat(slices, dim=-1).view(*x.shape[:-1], -1)
-
-
-def earlier_mean(x: Tensor) -> Tensor:
-    """At every position the mean of x over the positions before it; 0 at the first, which has none.
-
-    Shapes: x (..., T, C) -> (..., T, C)
-    """
-    sums = F.pad(x.cumsum(-2), (0, 0, 1, -1))  # one row down: row t sums the rows before t
-    counts = torch.arange(x.size(-2), dtype=x.dtype, device=x.device).clamp(min=1)
-    return sums / counts[:, None]
-
-
-def switched_off(out: Tensor, ablation: Ablation) -> Tensor:
-    """What a part that is off hands on in place of `out`. Shapes: out (..., T, C) -> (..., T, C)"""
-    return earlier_mean(out) if ablation.mean else torch.zeros_like(out)
 
 
 class LayerNorm(nn.Module):
@@ -98,7 +69,8 @@ class MultiHeadAttention(nn.Module):
     ) -> tuple[Tensor, AttentionTrace | None]:
         B, T, _ = x.shape
         past = cache.length if cache is not None else 0
-        q, k, v = self.qkv(x).view(B, T, 3, self.n_heads, -1).permute(2, 0, 3, 1, 4)  # each (B, H, T, D)
+        qkv = self.qkv(x).view(B, T, 3, self.n_heads, -1)  # 3C features are H heads' queries, then keys, then values
+        q, k, v = qkv.permute(2, 0, 3, 1, 4)  # each (B, H, T, D)
         if cache is not None:
             k, v = cache.extend(self.layer, k, v)  # (B, H, S, D)
 
@@ -113,7 +85,7 @@ class MultiHeadAttention(nn.Module):
             scores = q * scale @ k.transpose(-2, -1)  # (B, H, T, S)
             weights = scores.masked_fill(~visible, -torch.inf).softmax(-1)
             mixed = self.attn_drop(weights) @ v  # (B, H, T, D)
-        else:  # the same numbers without ever holding the (T, S) weights
+        else:  # the same numbers, but for rounding, without ever holding the (T, S) weights
             drop = self.attn_drop.p if self.training else 0.0
             mixed = F.scaled_dot_product_attention(q, k, v, attn_mask=visible, dropout_p=drop, scale=scale)
 
@@ -144,7 +116,8 @@ class MultiHeadAttention(nn.Module):
         for head, query, key in edges:
             if S - T <= query < S and key < S:
                 visible[head, query - (S - T), key] = False
-        for head, query in (~visible.any(-1)).nonzero().tolist()[:1]:
+        if blind := (~visible.any(-1)).nonzero().tolist():
+            head, query = blind[0]
             raise NothingToSee(layer=self.layer, head=head, query=query + S - T)
         return visible
 
@@ -215,7 +188,7 @@ class GPTModel(nn.Module):
         return self._run(ids, ablation, cache, traced=False)[0]
 
     def next_logits(self, ids: Tensor, ablation: Ablation = NOTHING_OFF, cache: KVCache | None = None) -> Tensor:
-        """As `forward`, after the last position alone: of a long text the other scores are a third of the work.
+        """As `forward`, after the last position alone: to score the others takes up to a third of the work.
 
         Shapes: ids (B, T) -> logits (B, V)
         """
@@ -251,3 +224,36 @@ class GPTModel(nn.Module):
         if cache is not None:
             cache.advance(T)
         return logits, Trace(tokens, positions, tuple(records), final_norm, logits) if traced else None
+
+
+def earlier_mean(x: Tensor) -> Tensor:
+    """At every position the mean of x over the positions before it; 0 at the first, which has none.
+
+    Shapes: x (..., T, C) -> (..., T, C)
+    """
+    sums = F.pad(x.cumsum(-2), (0, 0, 1, -1))  # one row down: row t sums the rows before t
+    counts = torch.arange(x.size(-2), dtype=x.dtype, device=x.device).clamp(min=1)
+    return sums / counts[:, None]
+
+
+def switched_off(out: Tensor, ablation: Ablation) -> Tensor:
+    """What a part that is off hands on in place of `out`. Shapes: out (..., T, C) -> (..., T, C)"""
+    return earlier_mean(out) if ablation.mean else torch.zeros_like(out)
+
+
+SLICE = 1024  # words of the vocabulary whose scores are computed at once
+
+
+def token_scores(x: Tensor, table: Tensor) -> Tensor:
+    """How well every token of the vocabulary fits: each row of the table times x.
+
+    Of several vectors the product is taken the other way round, for the table is much taller than x, and turned back
+    slice by slice, while it is still in the processor's cache: the same numbers in half the time.
+
+    Shapes: x (..., C), table (V, C) -> (..., V)
+    """
+    rows = x.flatten(0, -2)
+    if len(rows) == 1:
+        return (rows @ table.T).view(*x.shape[:-1], -1)
+    slices = [(part @ rows.T).T for part in table.split(SLICE)]
+    return torch.cat(slices, dim=-1).view(*x.shape[:-1], -1)

@@ -1,7 +1,6 @@
 """What one forward pass computed, named in the order it was computed.
 
-Axes: B batch, T tokens, S tokens that may be looked at (cached + T), C width of the residual stream,
-H heads, D = C/H width of a head, F = 4C width inside the feed-forward, V vocabulary, L layers.
+Axes as in model.py, where D = C/H and, in GPT-2, F = 4C; L layers.
 """
 
 from collections.abc import Iterator
