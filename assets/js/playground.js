@@ -55,6 +55,24 @@ window.playground = (() => {
     remember();
     document.documentElement.dataset.settled = '1'; // for whoever watches from outside, as our tests do
     say('settled');
+    if (heldBack !== null) runNow();
+  }
+  // Run pressed before that waits, and with it the text, which the address would replace.
+  let heldBack = null;
+  function hold(event) {
+    const run = event.target.closest?.('#run'), prompt = event.target.closest?.('#prompt');
+    const pressed = event.type === 'click' ? run : prompt && event.key === 'Enter' && !event.shiftKey && !event.isComposing;
+    if (settled || !pressed) return;
+    event.stopImmediatePropagation();
+    event.preventDefault();
+    heldBack = document.querySelector('#prompt textarea').value;
+  }
+  for (const name of ['click', 'keydown']) document.addEventListener(name, hold, true);
+  function runNow() {
+    const box = document.querySelector('#prompt textarea');
+    box.value = heldBack;
+    box.dispatchEvent(new Event('input', { bubbles: true }));
+    setTimeout(() => document.querySelector('#run').click());
   }
   // A session that the server forgot begins anew with what the address says.
   const again = () => { if (settled) location.replace(address()); return settled; };

@@ -277,7 +277,8 @@ def wire_page(page: gr.Blocks, wiring: Wiring, answers: Answers, controls: Contr
             restored(query, name, count(model), value)
             for (name, (_, count)), value in zip(places.items(), begun, strict=True)
         ]
-        written = [request.prompt, model.name, *as_controls(choice)]
+        prompt = request.prompt if "prompt" in query else gr.skip()  # somebody may be typing there already
+        written = [prompt, model.name, *as_controls(choice)]
         compared = restore_both(answers, session, request, choice, query)
         besides = [compared, compared.kind, compared.prompt]
         return [*written, *shown, gr.Tabs(selected=tab), *besides, *wiring.dress(lang, model), *found]

@@ -50,6 +50,29 @@ def test_an_answer_that_takes_long_is_said_to_and_what_is_shown_pales(home, monk
     expect(home.find("#switches .sw.off")).to_have_count(0)
 
 
+def test_who_presses_run_before_the_page_has_arrived_is_answered_then(visit, monkeypatch):
+    visitor = visit("zh")
+    gate = Event()
+    usual = Answers.restore
+
+    def held(self, *asked):
+        gate.wait(20)
+        return usual(self, *asked)
+
+    monkeypatch.setattr(answers.Answers, "restore", held)
+    for query in ("lang=zh", "lang=zh&n=2&prompt=A%20fox"):
+        gate.clear()
+        with visitor.leaving():
+            visitor.page.goto(f"{visitor.url}/?{query}", wait_until="domcontentloaded")
+        visitor.find("#prompt textarea").fill("The dog")
+        visitor.find("#run").click()
+        gate.set()
+        expect(visitor.chips.nth(1)).to_contain_text("dog")
+        expect(visitor.find("#prompt textarea")).to_have_value("The dog")
+        visitor.settle()
+        visitor.address_says(prompt="The dog")
+
+
 def test_an_answer_may_come_before_the_queue_has_told_the_questions_name(visit, monkeypatch):
     """Over the stream that another question holds open; nothing then waits for what has come."""
     visitor = visit("en", "n=1")
