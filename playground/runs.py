@@ -17,9 +17,7 @@ from playground.gpt.trace import Trace
 from playground.limits import DEFAULTS, Limits
 from playground.models import Model, megabytes
 
-GROWS_FROM = (
-    100_000_000  # bytes of weights, beyond any cache: one more token is then read far sooner than the text anew
-)
+GROWS_FROM = 100_000_000  # bytes of weights, more than a cache holds: there one token is read far sooner than the text
 AT_A_LOOK = 5  # runs that one look may need: two texts with and without switches, and the first as it grew
 Item = TypeVar("Item")
 

@@ -10,9 +10,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
-MOST_BYTES = (
-    10_000_000  # of a question: what a visitor can have pasted gets a sentence, what only scripts send does not
-)
+MOST_BYTES = 10_000_000  # of a question: far more than a visitor pastes, who is told the limit in a sentence
 HUB = "https://huggingface.co"  # which the page of a Space asks, before all else, whether that Space runs
 INLINE = re.compile(r"<script(?![^>]*\ssrc=)[^>]*>(.*?)</script>", re.DOTALL)
 # Gradio makes functions of `js` and `js_on_load`, which are ours, hence 'unsafe-eval'; it and plotly write styles into
