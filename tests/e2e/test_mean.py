@@ -25,7 +25,7 @@ def test_off_can_mean_the_mean_of_earlier_positions(home):
     expect(home.find(".kind-mean")).to_be_focused()
     expect(home.find("#off-kind")).to_have_text(home.say("switches.about_mean"))
     expect(home.find("#switches .effect")).to_have_text(home.say("switches.nothing_off"))
-    expect(home.find("#identity .identity_mean")).to_be_visible()
+    expect(home.find("#identity .identity_open_mean")).to_be_visible()
     assert home.bars() == before  # by itself it changes nothing
     expect(home.find("#sweep .start")).to_have_text(home.say("sweep.start_mean", token="·fox"))
 
@@ -33,6 +33,7 @@ def test_off_can_mean_the_mean_of_earlier_positions(home):
     off = ("feed_forward.0", "mean")
     wait_effect(home, off)
     home.address_says(off="feed_forward.0,mean")
+    expect(home.find("#identity .identity_mean")).to_be_visible()
     after = written(20, off=off)
     probabilities, label = after.trace.logits[9].softmax(-1), after.model.tokenizer.label
     token, probability, _ = home.bars()[0]
