@@ -188,7 +188,7 @@ class GPTModel(nn.Module):
         return self._run(ids, ablation, cache, traced=False)[0]
 
     def next_logits(self, ids: Tensor, ablation: Ablation = NOTHING_OFF, cache: KVCache | None = None) -> Tensor:
-        """As `forward`, after the last position alone: to score the others takes up to a third of the work.
+        """As `forward`, after the last position alone: scoring the others too is up to half of the work.
 
         Shapes: ids (B, T) -> logits (B, V)
         """

@@ -35,6 +35,7 @@ def test_a_step_costs_the_difference_of_two_readings(name, past):
     config = PRESETS[name]
     cost, shorter = step_cost(config, past), step_cost(config, past - 1) if past else None
     assert cost.held == (past + 1) * 2 * config.n_layers * config.emb_dim * 4
+    assert cost.with_cache <= cost.without
     if shorter is None:
         assert cost.with_cache == cost.without
     else:

@@ -47,9 +47,7 @@ def test_the_other_half_counts_its_own_layers_heads_and_positions(visit):
     assert other.start > 9
     expect(visitor.find("#beside .note").first).to_have_text(visitor.say("beside.unseen", first=other.start))
     visitor.unfold("heads-in-numbers")
-    visitor.find(
-        "#measures .there .pg-button"
-    ).last.click()  # the mean, which is the third row there and the seventh here
+    visitor.find("#measures .there .pg-button").last.click()  # the mean: the third row there, the seventh here
     visitor.choose("language", "en")
     visitor.lang = "en"
     expect(visitor.find("#measures .there th").first).to_have_text(visitor.say("measures.of_layer", layer=2))

@@ -13,6 +13,18 @@ MOVING = """[...document.querySelectorAll('*')].some((element) => {
     || (style.transitionProperty !== 'none' && takes(style.transitionDuration)); })"""
 
 
+def held_back(monkeypatch, name) -> Event:
+    """What the page asks of `Answers.name` is answered when the event is set."""
+    gate, usual = Event(), getattr(Answers, name)
+
+    def held(self, *asked):
+        gate.wait(20)
+        return usual(self, *asked)
+
+    monkeypatch.setattr(answers.Answers, name, held)
+    return gate
+
+
 def test_a_server_that_is_gone_is_one_sentence_and_the_page_comes_back_with_it(visit):
     visitor = visit("zh", "n=2&off=attention.3")
     visitor.context.set_offline(True)
@@ -32,14 +44,7 @@ def test_a_server_that_is_gone_is_one_sentence_and_the_page_comes_back_with_it(v
 
 
 def test_an_answer_that_takes_long_is_said_to_and_what_is_shown_pales(home, monkeypatch):
-    gate = Event()
-    usual = Answers.flip
-
-    def held(self, *asked):
-        gate.wait(20)
-        return usual(self, *asked)
-
-    monkeypatch.setattr(answers.Answers, "flip", held)
+    gate = held_back(monkeypatch, "flip")
     home.switch("feed_forward.1").click()
     expect(home.find("#player .slow")).to_have_text(home.say("player.slow"))
     expect(home.find("#attention-map .plot")).to_have_css("opacity", "0.45")
@@ -52,14 +57,7 @@ def test_an_answer_that_takes_long_is_said_to_and_what_is_shown_pales(home, monk
 
 def test_who_presses_run_before_the_page_has_arrived_is_answered_then(visit, monkeypatch):
     visitor = visit("zh")
-    gate = Event()
-    usual = Answers.restore
-
-    def held(self, *asked):
-        gate.wait(20)
-        return usual(self, *asked)
-
-    monkeypatch.setattr(answers.Answers, "restore", held)
+    gate = held_back(monkeypatch, "restore")
     for query in ("lang=zh", "lang=zh&n=2&prompt=A%20fox"):
         gate.clear()
         with visitor.leaving():
