@@ -55,24 +55,26 @@ window.playground = (() => {
     remember();
     document.documentElement.dataset.settled = '1'; // for whoever watches from outside, as our tests do
     say('settled');
-    if (heldBack !== null) runNow();
+    if (typed !== null) write(typed);
+    if (pressed) setTimeout(() => document.querySelector('#run').click());
   }
-  // Run pressed before that waits, and with it the text, which the address would replace.
-  let heldBack = null;
+  // What is typed before that outlives the prompt of the address, and Run pressed before that waits.
+  let typed = null, pressed = false;
   function hold(event) {
-    const run = event.target.closest?.('#run'), prompt = event.target.closest?.('#prompt');
-    const pressed = event.type === 'click' ? run : prompt && event.key === 'Enter' && !event.shiftKey && !event.isComposing;
-    if (settled || !pressed) return;
+    const prompt = event.target.closest?.('#prompt');
+    if (settled) return;
+    if (event.type === 'input') { if (prompt) typed = event.target.value; return; }
+    const run = event.type === 'click' ? event.target.closest?.('#run') : prompt && event.key === 'Enter' && !event.shiftKey && !event.isComposing;
+    if (!run) return;
     event.stopImmediatePropagation();
     event.preventDefault();
-    heldBack = document.querySelector('#prompt textarea').value;
+    pressed = true;
   }
-  for (const name of ['click', 'keydown']) document.addEventListener(name, hold, true);
-  function runNow() {
+  for (const name of ['input', 'click', 'keydown']) document.addEventListener(name, hold, true);
+  function write(text) {
     const box = document.querySelector('#prompt textarea');
-    box.value = heldBack;
+    box.value = text;
     box.dispatchEvent(new Event('input', { bubbles: true }));
-    setTimeout(() => document.querySelector('#run').click());
   }
   // A session that the server forgot begins anew with what the address says.
   const again = () => { if (settled) location.replace(address()); return settled; };
