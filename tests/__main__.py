@@ -1,9 +1,10 @@
-"""The whole check, `python -m tests`: a browser, then format, lint, types and tests; the first failure ends it.
+"""The whole check, `python -m tests`: a browser, an nginx, then format, lint, types, tests; the first failure ends it.
 
 What follows is handed to pytest: `python -m tests -k attention`. Without it all runs side by side, one process for each
 core, what drives a browser after the rest; what measures time comes last and alone.
 """
 
+import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -27,6 +28,7 @@ def checks(arguments: Sequence[str]) -> list[list[str]]:
 
 def main() -> int:
     browser.find() or browser.install()
+    shutil.which("nginx") or browser.debian("nginx-light")
     for check in checks(sys.argv[1:]):
         sys.stderr.write(f"$ {' '.join(check)}\n")
         code = subprocess.run([sys.executable, "-m", *check], cwd=Path(__file__).parents[1], check=False).returncode

@@ -1,4 +1,7 @@
-"""The Chromium that the tests drive: one that is there, else one that is installed now."""
+"""What the tests need and pip does not bring: a Chromium to drive, and an nginx to stand before the page.
+
+Each is taken where there is one, else installed now; without nginx a proxy of our own does, see proxy.py.
+"""
 
 import os
 import shutil
@@ -18,15 +21,22 @@ def find() -> str | None:
 
 def install() -> str:
     """Playwright's own browser, or Debian's; the result of `find` after that. Raises: SystemExit"""
-    attempts = [[[sys.executable, "-m", "playwright", "install", "chromium"]]]
-    if shutil.which("apt-get") and os.geteuid() == 0:
-        attempts.append([["apt-get", "update"], ["apt-get", "install", "-y", "chromium", "fonts-noto-cjk"]])
-    for commands in attempts:
-        for command in commands:
-            _run(command)
+    for attempt in (_install_playwrights_own, lambda: debian("chromium", "fonts-noto-cjk")):
+        attempt()
         if path := find():
             return path
     raise SystemExit("No browser: install Chromium or Chrome, or run `playwright install --with-deps chromium`.")
+
+
+def debian(*packages: str) -> None:
+    """Install them where this is possible."""
+    if shutil.which("apt-get") and os.geteuid() == 0:
+        _run(["apt-get", "update"])
+        _run(["apt-get", "install", "-y", *packages])
+
+
+def _install_playwrights_own() -> None:
+    _run([sys.executable, "-m", "playwright", "install", "chromium"])
 
 
 def _playwrights_own() -> list[str]:

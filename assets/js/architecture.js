@@ -90,7 +90,7 @@ playground.architecture = (element, props, watch) => {
     const title = fill(w.pass_title, { tokens });
     const head = [w.part, w.parameters, `${w.flops}: ${w.prefill}`, `${w.flops}: ${w.step}`, `${w.written}: ${w.prefill}`, `${w.written}: ${w.step}`];
     const [whole, step] = ['prefill', 'step'].map((how) => total((part) => flops(part, how)));
-    const values = { tokens, past: tokens - 1, step: exact(step), prefill: exact(whole), share: `${((100 * step) / whole).toPrecision(3)} %`, cache: exact((tokens - 1) * shown.cache), each: exact(shown.cache) };
+    const values = { tokens, past: tokens - 1, step: exact(step), prefill: exact(whole), share: `${((100 * step) / whole).toPrecision(3)}%`, cache: exact((tokens - 1) * shown.cache), each: exact(shown.cache) };
     return [el('h3', { text: title }), table(title, head, [...rows, [w.total, ...numbers(total)]], 'pass'), el('p', { class: 'note', text: fill(w.compare, values) })];
   }
   function models() {

@@ -33,7 +33,7 @@ playground.beside = (element, props, watch) => {
     const kl = told.kl?.[state.at - told.start];
     root.replaceChildren(el('h2', { text: fill(w.title, { name: told.name[state.lang] }) }), strip(),
       step ? bars(step, w) : el('p', { class: 'note', text: fill(state.at < told.start ? w.unseen : w.ended, { first: told.start, last: told.start + told.labels.length - 1 }) }),
-      el('p', { class: 'note', text: step && kl !== undefined && kl !== null ? fill(w.kl, { kl: number(kl, 4) }) : '' }));
+      el('p', { class: 'note', text: step && kl !== undefined && kl !== null ? fill(w.kl, { kl: number(kl, 4) }) : told.rewritten ? w.rewritten : '' }));
   }
 
   function take() {

@@ -48,6 +48,7 @@ window.playground = (() => {
 
   // The URL restores the page. Written a moment after the last change, so that playing does not flood the history,
   // and not before the page has become what the URL asks for: Gradio sends the URL of that moment to the server.
+  const FOLDS = [['beside', 'compare'], ['temperature', 'settings']]; // what the address sets inside a fold is not hidden
   let timer, settled = false;
   function settle() {
     settled = true;
@@ -55,20 +56,36 @@ window.playground = (() => {
     remember();
     document.documentElement.dataset.settled = '1'; // for whoever watches from outside, as our tests do
     say('settled');
+    for (const [name, fold] of FOLDS) if (arrived.has(name)) document.querySelector(`#${fold} .label-wrap:not(.open)`)?.click();
     if (typed !== null) write(typed);
-    if (pressed) setTimeout(() => document.querySelector('#run').click());
+    setTimeout(() => pressed.forEach((press) => press()));
   }
-  // What is typed before that outlives the prompt of the address, and Run pressed before that waits.
-  let typed = null, pressed = false;
+  // What is typed before that outlives the prompt of the address. What is pressed before that waits, and is pressed then:
+  // the server would refuse it, and what the address asks for would replace it.
+  const WAIT = '#run, .transport button, .switches button, .switches input, [role=tab]';
+  const KEYS = ['ArrowRight', 'ArrowLeft', 'Home', 'End', ' '];
+  const pressed = [];
+  let typed = null;
   function hold(event) {
-    const prompt = event.target.closest?.('#prompt');
     if (settled) return;
-    if (event.type === 'input') { if (prompt) typed = event.target.value; return; }
-    const run = event.type === 'click' ? event.target.closest?.('#run') : prompt && event.key === 'Enter' && !event.shiftKey && !event.isComposing;
-    if (!run) return;
+    if (event.type === 'input') { if (event.target.closest?.('#prompt')) typed = event.target.value; return; }
+    const press = event.type === 'click' ? clicked(event.target) : keyed(event);
+    if (!press) return;
     event.stopImmediatePropagation();
     event.preventDefault();
-    pressed = true;
+    pressed.push(press);
+    say('asked');
+  }
+  function clicked(target) {
+    const found = target.closest?.(WAIT);
+    return found && (() => (found.isConnected ? found : document.querySelector(alike(found)))?.click());
+  }
+  const alike = ({ dataset, classList }) => (dataset.word ? `[data-word="${dataset.word}"]` : `.${[...classList].map(CSS.escape).join('.')}`);
+  function keyed({ key, target, shiftKey, ctrlKey, metaKey, altKey, isComposing, repeat }) {
+    if (isComposing || repeat || shiftKey || ctrlKey || metaKey || altKey) return null;
+    if (key === 'Enter' && target.closest?.('#prompt')) return () => document.querySelector('#run').click();
+    const moves = KEYS.includes(key) && (target === document.body || target.closest?.('.strip'));
+    return moves && (() => document.body.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true })));
   }
   for (const name of ['input', 'click', 'keydown']) document.addEventListener(name, hold, true);
   function write(text) {

@@ -22,12 +22,13 @@ playground.proofs = (element, props, watch, prove) => {
     const applied = fits() ? found.rows.filter((row) => !row.unless) : [];
     const failed = applied.filter((row) => !row.holds).length;
     const kind = !applied.length ? 'pending' : failed ? 'bad' : 'good';
+    const unless = applied.length ? found.rows.length - applied.length : 0;
     const counts = { held: applied.length - failed, failed, total: applied.length };
     const said = { pending: w.pending, good: fill(w.badge, counts), bad: fill(w.badge_bad, counts) }[kind];
     badge.textContent = `${{ pending: '…', good: '✓', bad: '✗' }[kind]} ${said}`;
     badge.className = `pg-button badge ${kind}`;
     badge.disabled = !found;
-    badge.setAttribute('aria-label', fill(w.open, { state: said }));
+    badge.setAttribute('aria-label', fill(unless ? w.open_unless : w.open, { state: said, unless }));
     badge.title = badge.getAttribute('aria-label');
     element.dataset.kind = kind;
     if (dialog.open) fillTable();

@@ -11,10 +11,11 @@ playground.switches = (element, props, watch, flip) => {
   const kind = () => KINDS[+off.has('mean')];
   const only = (...words) => new Set(off.has('mean') ? [...words, 'mean'] : words);
 
-  function button(word, kind, text, name) {
+  // Named by `text`, or else by the state it is in.
+  function button(word, kind, name, text) {
     const isOff = off.has(word);
     return el('button', {
-      type: 'button', class: `sw ${kind}${isOff ? ' off' : ''}`, 'data-word': word, 'aria-pressed': isOff, 'aria-label': name, title: name, text,
+      type: 'button', class: `sw ${kind}${isOff ? ' off' : ''}`, 'data-word': word, 'aria-pressed': isOff, 'aria-label': name, title: name, text: text ?? words()[isOff ? 'is_off' : 'is_on'],
       onclick: () => { off.has(word) ? off.delete(word) : off.add(word); send(word); },
     });
   }
@@ -71,20 +72,20 @@ playground.switches = (element, props, watch, flip) => {
         onclick: () => { open.has(layer) ? open.delete(layer) : open.add(layer); draw(`more.${layer}`); },
       });
       lines.push(el('span', { class: 'layer', text: fill(w.layer, { layer }) }),
-        button(`attention.${layer}`, 'a', `L${layer}`, fill(w.turn_attention, { layer })),
-        button(`feed_forward.${layer}`, 'f', `L${layer}`, fill(w.turn_feed_forward, { layer })), more);
+        button(`attention.${layer}`, 'a', fill(w.turn_attention, { layer })),
+        button(`feed_forward.${layer}`, 'f', fill(w.turn_feed_forward, { layer })), more);
       if (open.has(layer)) {
         lines.push(el('div', { class: 'heads', role: 'group', 'aria-label': fill(w.heads_of, { layer }) },
-          ...heads.map((word, head) => button(word, 'a', String(head), fill(w.turn_head, { layer, head })))));
+          ...heads.map((word, head) => button(word, 'a', fill(w.turn_head, { layer, head }), String(head)))));
       }
     }
     const grid = el('div', { class: 'grid', role: 'toolbar', 'aria-label': w.title }, ...lines);
     const whatIf = el('div', { class: 'whatifs', role: 'group', 'aria-label': w.what_if },
-      el('h3', { text: w.what_if }), ...shape.what_ifs.map((word) => button(word, 'w', w[`off_${word}`], w[`off_${word}_long`])));
+      el('h3', { text: w.what_if }), ...shape.what_ifs.map((word) => button(word, 'w', w[`off_${word}_long`], w[`off_${word}`])));
     const tools = el('div', { class: 'tools' },
       el('button', { type: 'button', class: 'pg-button zero-all', text: w[`all_${now}`], onclick: () => { off = only(...everything()); send('zero-all'); } }),
       el('button', { type: 'button', class: 'pg-button restore', text: w.restore, disabled: off.size === only().size, onclick: () => { off = only(); send('restore'); } }));
-    replace(el('h2', { text: w.title }), kinds(), grid, tools, ...edges(), whatIf, effect());
+    replace(el('h2', { text: w.title }), effect(), kinds(), grid, tools, ...edges(), whatIf);
     if (focus) root.querySelector(focus.startsWith('more.') ? `[data-more="${focus.slice(5)}"]` : `[data-word="${focus}"], .${CSS.escape(focus)}`)?.focus({ preventScroll: true });
   }
 

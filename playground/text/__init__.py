@@ -1,5 +1,6 @@
 """Every word shown to a person, in Chinese and English, side by side in the .toml files here."""
 
+import re
 import tomllib
 from importlib.resources import files
 from typing import Any
@@ -35,6 +36,11 @@ def shorten(value: object, limit: int = 60) -> str:
     whole = isinstance(value, int) and not isinstance(value, bool)
     shown = f"{value:,}" if whole else "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in str(value))
     return shown if len(shown) <= limit else shown[: limit - 1] + "…"
+
+
+def brief(value: float) -> str:
+    """Two digits of a number, an exponent as one writes it: 4.5e-6. It is 0 only of 0."""
+    return re.sub(r"(e[+-])0", r"\1", f"{value:.2g}")
 
 
 def labels(lang: str, key: str) -> dict[str, str]:

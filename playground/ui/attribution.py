@@ -13,7 +13,7 @@ from playground.figures import attribution as pictures
 from playground.figures.follow import nothing
 from playground.models import Model
 from playground.runs import Run
-from playground.text import say, say_error
+from playground.text import brief, say, say_error
 
 from .answers import ASKED_CHARACTERS
 from .components import figure
@@ -51,7 +51,7 @@ def draw_sum(look: Look, asked: Any) -> Picture:
     notes = [
         say(
             look.lang, "attribution.sum_note", target=target,
-            total=f"{total[i]:.4f}", logit=f"{found.logits[i]:.4f}", difference=f"{difference[i]:.1e}",
+            total=f"{total[i]:.4f}", logit=f"{found.logits[i]:.4f}", difference=brief(difference[i]),
             most=names[most.indices[i]], high=f"{most.values[i]:+.3f}",
             least=names[least.indices[i]], low=f"{least.values[i]:+.3f}",
         )

@@ -72,7 +72,7 @@ def same_text(models: Models, request: Request, name: str) -> Request:
 def name_of(compared: Beside, lang: str) -> str:
     if compared.kind == PROMPT:
         return f"“{compared.prompt}”"
-    return say(lang, "beside.nothing_off") if compared.kind == BASELINE else compared.kind
+    return say(lang, "beside.nothing_off") if compared.kind == BASELINE else view.model_label(compared.kind, lang)
 
 
 def draw_other(look: Look, compared: Beside) -> dict[str, Any]:
@@ -92,6 +92,7 @@ def draw_other(look: Look, compared: Beside) -> dict[str, Any]:
         "n_prompt": run.n_prompt,
         "steps": view.steps(run, None, 0),
         "kl": kl,
+        "rewritten": compared.kind == PROMPT and look.is_ablated,
     }
 
 
@@ -100,7 +101,7 @@ def build(wiring: Wiring, models: Models) -> tuple[gr.Dropdown, gr.Textbox]:
 
     def choices(_: Model, lang: str) -> dict[str, Any]:
         named = [(say(lang, f"beside.{kind}"), kind) for kind in (NOTHING, BASELINE, PROMPT)]
-        offered = [(say(lang, "beside.model", name=name), name) for name in models.names]
+        offered = [(say(lang, "beside.model", name=view.model_label(name, lang)), name) for name in models.names]
         return {**labels(lang, "beside.choose"), "choices": [*named, *offered]}
 
     with wiring.worded(gr.Accordion(open=False, elem_id="compare"), "beside.section"):
@@ -132,6 +133,7 @@ def wire(wiring: Wiring, answers: Answers, kind: gr.Dropdown, prompt: gr.Textbox
         other(answers, compared, session)  # what cannot be compared is refused before anything changes
         return compared
 
+    kind.change(None, kind, None, js="(kind) => { document.querySelector('#compare').dataset.kind = kind; return []; }")
     wiring.on([kind.input, prompt.submit, prompt.blur], choose, [wiring.session, kind, prompt], [chosen])
 
 

@@ -27,6 +27,7 @@ from . import (
     report,
     residual,
     take_home,
+    view,
     zero_gpu,
 )
 from .answers import Answers, shape
@@ -114,7 +115,7 @@ def heading(_: Model, lang: str) -> dict[str, Any]:
 
 def about(offered: Sequence[str], model: Model, lang: str) -> dict[str, Any]:
     """What the list of models says: what is offered, and besides a model of the visitor's own while it is in use."""
-    choices = [(name, name) for name in offered]
+    choices = [(view.model_label(name, lang), name) for name in offered]
     if model.name not in offered:
         choices.append((say(lang, "page.own_model", step=model.name.rpartition("-")[2]), model.name))
     return {"choices": choices, "info": description(model, lang), **labels(lang, "page.model")}

@@ -4,6 +4,7 @@ from typing import Any
 
 from playground.analysis import proofs
 from playground.runs import Request, Run, Runs
+from playground.text import brief
 
 from . import view
 from .html import Component
@@ -34,8 +35,8 @@ def proved(request: Request, run: Run) -> dict[str, Any]:
             "formula": FORMULAS[proof.name],
             "unless": proof.unless,
             "holds": proof.holds,
-            "error": f"{proof.error:.1e}" if proof.error else "0",
-            "tolerance": f"{proof.tolerance:.1e}" if proof.tolerance else "0",
+            "error": brief(proof.error),
+            "tolerance": brief(proof.tolerance),
         }
         for proof in found
     ]

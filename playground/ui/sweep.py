@@ -11,7 +11,7 @@ from playground.analysis.sweep import Effect, parts, sweep
 from playground.figures.follow import nothing
 from playground.figures.sweep import SweepWords, sweep_map
 from playground.models import Model
-from playground.text import labels, say
+from playground.text import brief, labels, say
 
 from . import checks
 from .components import figure, sweep_control
@@ -105,7 +105,7 @@ def note(lang: str, token: str, chosen: str, effects: Sequence[Effect], places: 
     moved = max(effects, key=lambda effect: abs(effect.logit_change))
     return say(
         lang, "sweep.note", token=token, most=places[most.word], high=f"{most.kl:.3f}", least=places[least.word],
-        low=f"{least.kl:.2g}", chosen=chosen, change=f"{moved.logit_change:+.3f}", moved=places[moved.word],
+        low=brief(least.kl), chosen=chosen, change=f"{moved.logit_change:+.3f}", moved=places[moved.word],
     )  # fmt: skip
 
 

@@ -18,6 +18,11 @@ SHOWN = 10  # tokens drawn as bars
 LOOP = 8  # a text that ends in one token, or one short phrase, said again for so long is going round
 
 
+def model_label(name: str, lang: str) -> str:
+    """How the page calls a model: by its name, which is a word only where it is the untrained one."""
+    return say(lang, "page.untrained") if name == "untrained" else name
+
+
 def text_id(request: Request) -> str:
     """Names everything but the tokens written so far: what makes two views parts of one text.
 

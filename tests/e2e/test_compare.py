@@ -20,7 +20,7 @@ def halves(visitor, figure):
 
 def test_a_model_beside_another(visit):
     visitor = visit("zh", "beside=untrained")
-    expect(visitor.find("#beside h2")).to_have_text(visitor.say("beside.title", name="untrained"))
+    expect(visitor.find("#beside h2")).to_have_text(visitor.say("beside.title", name=visitor.say("page.untrained")))
     run_here, run_there = written(20), run(made=written(20).ids[10:], name="untrained")
     sent = halves(visitor, "attention-map")
     for z, each in zip(sent, (run_here, run_there), strict=True):
@@ -33,7 +33,7 @@ def test_a_model_beside_another(visit):
     names = visitor.page.evaluate(
         "[...document.querySelectorAll('#attention-map .half')].map((half) => half.dataset.name)"
     )
-    assert names == [visitor.say("beside.this_run"), "untrained"]
+    assert names == [visitor.say("beside.this_run"), visitor.say("page.untrained")]
     visitor.chips.nth(14).click()
     visitor.address_says(at=14, beside="untrained")
     expect(visitor.find("#beside .bar .p").first).to_have_attribute("title", str(float(run_there.trace.logits[14].softmax(-1).max())))  # fmt: skip # noqa: E501
@@ -70,6 +70,7 @@ def test_with_switches_against_without_and_back_to_one(visit):
     visitor.find("#compare").locator("button").first.click()
     visitor.find("#beside-kind input").click()
     visitor.page.get_by_role("option", name=visitor.say("beside.nothing_off")).click()
+    expect(visitor.find("#beside-prompt")).to_be_hidden()
     expect(visitor.find("#beside .bar").first).to_be_visible()
     visitor.show_tab("residual")
     here, there = (numbers(y) for y in halves(visitor, "stream"))
@@ -86,3 +87,19 @@ def test_another_prompt_has_its_own_words(visit):
     other = written(2, "<b>A wolf</b>")
     expect(visitor.find("#beside .tok")).to_have_count(len(other.ids))
     assert visitor.find("#beside .tok").all_inner_texts() == other.labels
+    expect(visitor.find("#beside-prompt textarea")).to_have_value("<b>A wolf</b>")  # the link has opened the fold
+    expect(visitor.find("#beside .note").last).to_be_empty()
+    visitor.switch("attention.0").click()
+    expect(visitor.find("#beside .note").last).to_have_text(visitor.say("beside.rewritten"))
+
+
+def test_another_prompt_is_asked_for_where_it_is_chosen(visit):
+    visitor = visit("zh", "n=1")
+    visitor.unfold("compare")
+    expect(visitor.find("#beside-prompt")).to_be_hidden()
+    visitor.find("#beside-kind input").click()
+    visitor.page.get_by_role("option", name=visitor.say("beside.prompt")).click()
+    visitor.find("#beside-prompt textarea").fill("A wolf")
+    visitor.press("Enter")
+    expect(visitor.find("#beside .tok")).to_have_text(written(1, "A wolf").labels)
+    visitor.address_says(beside="prompt", beside_prompt="A wolf")

@@ -71,6 +71,25 @@ def test_who_presses_run_before_the_page_has_arrived_is_answered_then(visit, mon
         visitor.address_says(prompt="The dog")
 
 
+def test_what_is_pressed_before_the_page_has_arrived_counts_then(visit, monkeypatch):
+    visitor = visit("zh")
+    gate = held_back(monkeypatch, "restore")
+    with visitor.leaving():
+        visitor.page.goto(f"{visitor.url}/?lang=zh&n=2&off=attention.3&prompt=A%20fox", wait_until="domcontentloaded")
+    expect(visitor.chips.nth(1)).to_be_visible()
+    visitor.press("Home")
+    visitor.switch("attention.0").click()
+    visitor.find("#tab-residual-button").click()
+    visitor.find("#switches .kinds label").nth(1).click()
+    gate.set()
+    visitor.settle()
+    for word in ("attention.0", "attention.3"):
+        expect(visitor.switch(word)).to_have_attribute("aria-pressed", "true")
+    expect(visitor.find("#switches .kind-mean")).to_be_checked()
+    visitor.at(0)
+    visitor.address_says(off="attention.0,attention.3,mean", at=0, tab="residual", prompt="A fox")
+
+
 def test_an_answer_may_come_before_the_queue_has_told_the_questions_name(visit, monkeypatch):
     """Over the stream that another question holds open; nothing then waits for what has come."""
     visitor = visit("en", "n=1")

@@ -4,10 +4,11 @@ from playground.figures.lessons.charts import ChartWords, Series, bars
 from playground.figures.style import ACCENT, BLUES, FEED_FORWARD, GREENS, NORM, RESIDUAL
 from playground.gpt import model
 from playground.lessons import layer_norm as lesson
+from playground.text import brief
 from playground.ui.html import Picture
 
 from .view import Question, Shown, View
-from .words import size, words, yes
+from .words import words, yes
 
 VECTOR, BATCH = lesson.LESSON.experiments
 
@@ -71,7 +72,7 @@ def draw_batch(found: lesson.Batch, lang: str) -> Shown:
         [Series(word(name), values.numpy(), colour) for name, values, colour in series],
         ChartWords(word("picture", token=token), word("feature"), word("value")),
     )
-    numbers = {"layer": size(found.layer_moved), "batch": size(found.batch_moved)}
+    numbers = {"layer": brief(found.layer_moved), "batch": brief(found.batch_moved)}
     note = word("note", yours=found.lengths[0], **numbers)
     return Shown({"batch": Picture(drawn, [note])}, [moves(found), one_word(found), padded(found)])
 
@@ -79,18 +80,18 @@ def draw_batch(found: lesson.Batch, lang: str) -> Shown:
 def moves(found: lesson.Batch) -> Question:
     layer, batch = (difference > 1e-5 for difference in found.others)
     right = {(True, True): "both", (True, False): "layer", (False, True): "batch"}.get((layer, batch), "neither")
-    values = {"layer": size(found.others[0]), "batch": size(found.others[1])}
+    values = {"layer": brief(found.others[0]), "batch": brief(found.others[1])}
     return Question("q_moves", ("layer", "batch", "both", "neither"), right, values)
 
 
 def one_word(found: lesson.Batch) -> Question:
     most = float(found.one_word.abs().max())
-    values = {"token": found.labels[0], "most": size(most)}
+    values = {"token": found.labels[0], "most": brief(most)}
     return Question("q_word", ("zeros", "layer", "unchanged"), "zeros" if most < 1e-3 else "layer", values)
 
 
 def padded(found: lesson.Batch) -> Question:
-    values = {"moved": size(found.padding_moved), "yours": str(found.lengths[0]), "theirs": str(found.lengths[1])}
+    values = {"moved": brief(found.padding_moved), "yours": str(found.lengths[0]), "theirs": str(found.lengths[1])}
     return Question("q_padding", ("yes", "no"), yes(found.padding_moved > 1e-5), values)
 
 

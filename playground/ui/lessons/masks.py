@@ -4,10 +4,11 @@ from playground.figures.lessons.charts import ChartWords, Series, bars, heat
 from playground.figures.style import ATTENTION, FEED_FORWARD
 from playground.gpt.model import MultiHeadAttention
 from playground.lessons import masked_language_model as lesson
+from playground.text import brief
 from playground.ui.html import Picture
 
 from .view import Question, Shown, View
-from .words import Word, size, words
+from .words import Word, words
 
 BLANK, LOSSES, LATER = lesson.LESSON.experiments
 BERT, GPT = ATTENTION, FEED_FORWARD  # their colours
@@ -113,7 +114,7 @@ def draw_change(found: lesson.Change, lang: str) -> Shown:
     chart = bars(found.labels, series, ChartWords(word("picture"), word("token"), word("moved")))
     token = found.labels[found.position]
     earlier = float(found.causal[: found.position].max()) if found.position else 0.0
-    told = word("note", token=token, position=found.position, earlier=size(earlier))
+    told = word("note", token=token, position=found.position, earlier=brief(earlier))
     axes = ChartWords(word("mask"), word("mask_columns"), word("mask_rows"))
     mask = heat(found.mask.numpy(), found.labels, found.labels, axes, word("mask_value"))
     seen = int(found.mask.sum())
@@ -127,7 +128,7 @@ def draw_change(found: lesson.Change, lang: str) -> Shown:
 def before(found: lesson.Change, earlier: float) -> Question:
     right = "nothing" if earlier == 0 else "little" if earlier < 1e-3 else "much"
     return Question(
-        "q_before", ("nothing", "little", "much"), right, {"earlier": size(earlier), "count": str(found.position)}
+        "q_before", ("nothing", "little", "much"), right, {"earlier": brief(earlier), "count": str(found.position)}
     )
 
 

@@ -7,10 +7,11 @@ from playground.figures.style import ACCENT, ATTENTION, OFF, RESIDUAL
 from playground.gpt import model
 from playground.lessons import position_encodings as encodings
 from playground.lessons import positions as lesson
+from playground.text import brief
 from playground.ui.html import Picture
 
 from .view import Question, Shown, View
-from .words import size, words, yes
+from .words import words, yes
 
 ORDER, SINES, ROTATION, LEARNED, ROPE, ALIBI = lesson.LESSON.experiments
 ROUNDING = 1e-3  # outputs of the whole network, in float32, differ by less when they ought to be the same
@@ -37,12 +38,12 @@ def draw_order(found: lesson.Order, lang: str) -> Shown:
         reach=0.1,
     )
     most = float(found.moved.max())
-    note = word("same_note" if most < ROUNDING else "moved_note", most=size(most))
+    note = word("same_note" if most < ROUNDING else "moved_note", most=brief(most))
     pictures = {"order_written": weights(0), "order_other": weights(1), "order_moved": Picture(moved, [note])}
     blind, masked = (each < ROUNDING for each in (found.blind_moved, found.masked_moved))
     questions = [
-        Question("q_blind", ("same", "changed"), "same" if blind else "changed", {"moved": size(found.blind_moved)}),
-        Question("q_mask", ("yes", "no"), yes(masked), {"moved": size(found.masked_moved)}),
+        Question("q_blind", ("same", "changed"), "same" if blind else "changed", {"moved": brief(found.blind_moved)}),
+        Question("q_mask", ("yes", "no"), yes(masked), {"moved": brief(found.masked_moved)}),
     ]
     return Shown(pictures, questions)
 
@@ -69,7 +70,7 @@ def draw_sines(found: lesson.Sines, lang: str) -> Shown:
     questions = [
         Question("q_slowest", ("left", "right"), "right" if slow < fast else "left", turns),
         Question("q_twice", ("yes", "no"), yes(found.nearest < EXACT), {"nearest": f"{found.nearest:.3f}"}),
-        Question("q_sides", ("equal", "changed"), "equal" if equal else "changed", {"error": size(found.symmetric)}),
+        Question("q_sides", ("equal", "changed"), "equal" if equal else "changed", {"error": brief(found.symmetric)}),
     ]
     return Shown(pictures, questions)
 
@@ -87,7 +88,7 @@ def draw_rotation(found: lesson.Rotated, lang: str) -> Shown:
         Series(word("target"), found.target.numpy(), ACCENT),
     ]
     compared = bars(names, series, ChartWords(word("compared"), word("feature"), word("value")))
-    errors = {"error": size(found.error), "everywhere": size(found.everywhere)}
+    errors = {"error": brief(found.error), "everywhere": brief(found.everywhere)}
     pictures = {
         "rotation_matrix": Picture(matrix, [word("matrix_note")]),
         "rotation_compared": Picture(compared, [word("compared_note", **errors)]),
@@ -101,7 +102,7 @@ def draw_rotation(found: lesson.Rotated, lang: str) -> Shown:
             "same" if abs(after - before) < EXACT else "longer" if after > before else "shorter",
             {"before": f"{before:.6f}", "after": f"{after:.6f}", "pairs": str(len(found.start) // 2)},
         ),
-        Question("q_back", ("yes", "no"), yes(found.returned < EXACT), {"returned": size(found.returned)}),
+        Question("q_back", ("yes", "no"), yes(found.returned < EXACT), {"returned": brief(found.returned)}),
     ]
     return Shown(pictures, questions)
 
@@ -139,11 +140,11 @@ def draw_rope(found: lesson.Turned, lang: str) -> Shown:
         found.scores.numpy(), names, names, ChartWords(word("scores"), word("key"), word("query")), word("score"),
         signed=True, height=420,
     )  # fmt: skip
-    note = word("note", moved=size(found.moved), one_sided=size(found.one_sided))
+    note = word("note", moved=brief(found.moved), one_sided=brief(found.one_sided))
     before, after = found.lengths
     questions = [
         Question("q_shift", ("same", "changed"), "same" if found.moved < EXACT else "changed", {
-            "moved": size(found.moved)}),
+            "moved": brief(found.moved)}),
         Question("q_place", ("yes", "no"), yes(abs(found.same_place - found.plain) < EXACT), {
             "plain": f"{found.plain:.4f}", "turned": f"{found.same_place:.4f}"}),
         Question("q_length", ("same", "changed"), "same" if abs(after - before) < EXACT else "changed", {

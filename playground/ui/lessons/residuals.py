@@ -6,6 +6,7 @@ from playground.figures.lessons.charts import ChartWords, Series, bars, lines
 from playground.figures.style import ACCENT, FEED_FORWARD, NORM, OFF, RESIDUAL
 from playground.gpt import model
 from playground.lessons import residuals as lesson
+from playground.text import brief
 from playground.ui.html import Picture
 
 from .view import Question, Shown, View
@@ -27,8 +28,8 @@ def draw_gradients(found: lesson.Gradients, lang: str) -> Shown:
         drawn = lines(
             series, ChartWords(word(title), word("block"), word(f"{title}_axis")), range(first, depth + 1), "y"
         )
-        ratios = {kind: f"{by[kind][0] / by[kind][-1]:.2g}" for kind in lesson.KINDS}
-        ends = {kind: f"{by[kind][-1]:.2g}" for kind in lesson.KINDS}
+        ratios = {kind: brief(by[kind][0] / by[kind][-1]) for kind in lesson.KINDS}
+        ends = {kind: brief(by[kind][-1]) for kind in lesson.KINDS}
         return Picture(drawn, [word(f"{title}_note", **(ratios if title == "norms" else ends))])
 
     pictures = {"gradient_norms": chart("norms", found.norms, 1), "gradient_sizes": chart("sizes", found.sizes, 0)}
@@ -39,13 +40,13 @@ def vanishes(found: lesson.Gradients) -> Question:
     first, last = found.norms["bare"][0], found.norms["bare"][-1]
     shrunk = last / first
     right = "million" if shrunk > 1e6 else "smaller" if shrunk > 10 else "alike"
-    values = {"depth": str(len(found.norms["bare"])), "first": f"{first:.2g}", "last": f"{last:.2g}"}
+    values = {"depth": str(len(found.norms["bare"])), "first": brief(first), "last": brief(last)}
     return Question("q_vanishes", ("alike", "smaller", "million"), right, values)
 
 
 def normed(found: lesson.Gradients) -> Question:
     first, last = found.norms["without"][0], found.norms["without"][-1]
-    values = {"first": f"{first:.2g}", "last": f"{last:.2g}"}
+    values = {"first": brief(first), "last": brief(last)}
     return Question("q_normed", ("yes", "no"), yes(first < last / 10), values)
 
 

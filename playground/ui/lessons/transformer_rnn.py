@@ -9,6 +9,7 @@ from playground.figures.style import ATTENTION, FEED_FORWARD, NORM, OFF, RESIDUA
 from playground.gpt import config, model
 from playground.lessons import recurrent
 from playground.lessons import transformer_rnn as lesson
+from playground.text import brief
 from playground.ui.html import Picture
 
 from .scaling import short
@@ -160,7 +161,7 @@ def rate_note(found: lesson.Times, word: Word) -> str:
 
 def giga(found: lesson.Times, kind: str, length: int) -> str:
     """Units: 10⁹ FLOPs per second"""
-    return f"{found.rate(kind, length) / 1e9:.2g}"
+    return brief(found.rate(kind, length) / 1e9)
 
 
 def write_note(found: lesson.Times, word: Word) -> str:
@@ -227,7 +228,7 @@ def draw_reach(found: lesson.Reach, lang: str) -> Shown:
         Series(word("unchanged"), 1.0, RESIDUAL, "dot"),
     )
     ends = {
-        f"{kind}_{name}": f"{found.norms[kind][at]:.2g}"
+        f"{kind}_{name}": brief(found.norms[kind][at])
         for kind in lesson.KINDS
         for name, at in (("near", 1), ("far", far))
     }
@@ -241,20 +242,20 @@ def draw_reach(found: lesson.Reach, lang: str) -> Shown:
 
 def farthest(found: lesson.Reach) -> Question:
     last = {kind: norms[-1] for kind, norms in found.norms.items()}
-    values = {kind: f"{norm:.2g}" for kind, norm in last.items()} | {"far": str(len(found.bound) - 1)}
+    values = {kind: brief(norm) for kind, norm in last.items()} | {"far": str(len(found.bound) - 1)}
     return Question("q_farthest", lesson.KINDS, max(last, key=lambda kind: last[kind]), values)
 
 
 def fades(found: lesson.Reach) -> Question:
     near, far = found.norms["rnn"][1], found.norms["rnn"][-1]
     right = "grows" if far > 10 * near else "fades" if far < near / 10 else "alike"
-    values = {"far": str(len(found.bound) - 1), "near_norm": f"{near:.2g}", "far_norm": f"{far:.2g}"}
+    values = {"far": str(len(found.bound) - 1), "near_norm": brief(near), "far_norm": brief(far)}
     return Question("q_fades", ("fades", "alike", "grows"), right, values)
 
 
 def exactly_one(found: lesson.Reach) -> Question:
     near, far = found.at_one[1], found.at_one[-1]
-    values = {"far": str(len(found.bound) - 1), "near_norm": f"{near:.2g}", "far_norm": f"{far:.2g}"}
+    values = {"far": str(len(found.bound) - 1), "near_norm": brief(near), "far_norm": brief(far)}
     return Question("q_one", ("yes", "no"), yes(far > near / 2), values)
 
 

@@ -1,4 +1,4 @@
-"""How the lessons' views say things: the words of one experiment, and differences as numbers."""
+"""How the lessons' views say things: the words of one experiment, and what is recent of its curves."""
 
 from collections.abc import Callable, Sequence
 
@@ -10,11 +10,6 @@ Word = Callable[..., str]
 def words(lang: str, experiment: str) -> Word:
     """The sentences of one experiment, by name."""
     return lambda name, **values: say(lang, f"lesson_{experiment}.{name}", **values)
-
-
-def size(difference: float) -> str:
-    """A difference: 0 only where it is exactly that."""
-    return "0" if difference == 0 else f"{difference:.2g}"
 
 
 def recent(values: Sequence[float], steps: int) -> float:
