@@ -5,7 +5,8 @@ PlaygroundError
 │   ├── PromptEmpty, PromptTooLong, ContextFull, MemoryLimit, FileTooLarge, TooManyVisitors
 │   ├── OutOfRange, NotAChoice, NotANumber, NotWhole, UnknownSwitch, UnknownEdge, UnknownToken, TooManySwitches
 │   ├── CacheUnusable, NothingToSee, NotFinite, AttributionWithoutResiduals
-│   └── CharacterUnknown, NothingToFill, TextTooLong, TextTooShort, TrainingTooLarge, TrainingTooLong
+│   └── TextEmpty, TooManyCharacters, TextTooLong, TextTooShort, CharacterUnknown, NothingToFill,
+│       TrainingTooLarge, TrainingTooLong
 ├── PortTaken             somebody else serves at that port
 ├── SettingUnusable       an environment variable that is no limit
 ├── Unforeseen            a fault of ours, noted in the log
@@ -15,7 +16,8 @@ PlaygroundError
 └── ModelError            something about a model's files or where they come from
     ├── ModelForgotten        a visitor's own, that is no longer kept
     ├── FolderMissing, ModelMissing, ModelOffline, ModelTooLarge, DownloadTooLarge, DownloadFailed, CacheUnwritable
-    ├── ConfigUnreadable, ConfigValue, HeadsDoNotDivide, FlagUnsupported, VocabularyUnsupported
+    ├── ConfigUnreadable, ConfigValue, HeadsDoNotDivide, HeadsAndLayersSwapped, FlagUnsupported,
+    │   VocabularyUnsupported
     └── FileIncomplete, TensorMissing, TensorUnexpected, TensorMisshapen, TensorNotFinite, TensorDtype
 """
 
@@ -64,6 +66,12 @@ class PromptEmpty(InputError): ...
 
 
 class PromptTooLong(InputError): ...
+
+
+class TextEmpty(InputError): ...
+
+
+class TooManyCharacters(InputError): ...
 
 
 class ContextFull(InputError): ...
@@ -163,6 +171,9 @@ class ConfigValue(ModelError): ...
 
 
 class HeadsDoNotDivide(ModelError): ...
+
+
+class HeadsAndLayersSwapped(ModelError): ...
 
 
 class FlagUnsupported(ModelError): ...

@@ -19,9 +19,9 @@ WITH_THEIR_OWN = ("uvicorn", "uvicorn.error", "uvicorn.access")  # lines, which 
 
 
 class Lines(logging.Formatter):
-    """Ours as they are told; of what a library says its words, and where an exception came from but not what it says:
+    """A JSON object a line, without anything that a visitor typed.
 
-    that could hold what a visitor typed.
+    Ours as they are told; of what a library says its words, and where an exception came from but not what it says.
     """
 
     def format(self, record: logging.LogRecord) -> str:

@@ -133,10 +133,11 @@ def test_O_TOK_07_a_prompt_longer_than_the_context_is_cropped_not_refused(runs):
 
 
 @pytest.mark.parametrize("count", [20_000, 20_001])
-def test_O_TOK_07_characters_are_counted_before_anything_else(model, count):
+def test_O_TOK_07_characters_are_counted_before_anything_else(model, count, monkeypatch):
     if count <= DEFAULTS.prompt_characters:
         assert len(prompt_ids(model, "a" * count, DEFAULTS)) > 0
         return
+    monkeypatch.setattr(type(model.tokenizer), "encode", lambda *_: pytest.fail("encoded before it was counted"))
     with pytest.raises(PromptTooLong) as refused:
         prompt_ids(model, "a" * count, DEFAULTS)
     assert refused.value.values == {"characters": 20_001, "limit": 20_000}

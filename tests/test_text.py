@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from playground import errors
-from playground.text import LANGUAGES, labels, say, say_error, shorten, under
+from playground.text import LANGUAGES, labels, say, say_error, sentences, shorten, under
 
 ROOT = Path(__file__).parents[1]
 TEXT = ROOT / "playground" / "text"
@@ -48,7 +48,7 @@ ENTRIES: dict[str, dict[str, Any]] = {
 }
 
 
-def sentences(key: str, lang: str) -> dict[str, str]:
+def texts_of(key: str, lang: str) -> dict[str, str]:
     """The texts of an entry by name: one without name, or a control's label, info, ..."""
     entry = ENTRIES[key][lang]
     return {"": entry} if isinstance(entry, str) else entry
@@ -79,7 +79,7 @@ def calls(*names: str) -> Iterator[tuple[str, ast.Call]]:
 @pytest.mark.parametrize("key", ENTRIES)
 def test_both_languages_say_it_with_the_same_blanks(key):
     assert tuple(ENTRIES[key]) == LANGUAGES
-    zh, en = (sentences(key, lang) for lang in LANGUAGES)
+    zh, en = (texts_of(key, lang) for lang in LANGUAGES)
     assert zh.keys() == en.keys()
     for name in zh:
         assert blanks(zh[name]) == blanks(en[name])
@@ -89,7 +89,7 @@ def test_both_languages_say_it_with_the_same_blanks(key):
 
 @pytest.mark.parametrize("key", ENTRIES)
 def test_each_language_is_that_language(key):
-    zh, en = (sentences(key, lang) for lang in LANGUAGES)
+    zh, en = (texts_of(key, lang) for lang in LANGUAGES)
     for name in zh:
         assert not CHINESE.search(en[name])
         assert CHINESE.search(zh[name]) or zh[name] in NAMES
@@ -97,7 +97,7 @@ def test_each_language_is_that_language(key):
 
 def test_chinese_sentences_have_chinese_punctuation():
     for key in ENTRIES:
-        for text in sentences(key, "zh").values():
+        for text in texts_of(key, "zh").values():
             assert not re.search(r"[\u4e00-\u9fff][,;:?!]", text), key
 
 
@@ -244,7 +244,7 @@ def test_an_error_carries_every_value_that_its_sentence_names(where, call):
 
 def test_every_error_is_raised_somewhere():
     raised = {call.func.id for _, call in RAISED}
-    assert {kind.__name__ for kind in leaves()} - raised <= {"ContextFull"}  # kept for lessons that do not slide
+    assert {kind.__name__ for kind in leaves()} <= raised
 
 
 @pytest.mark.parametrize("kind", sorted(leaves(), key=lambda kind: kind.__name__), ids=lambda kind: kind.__name__)
@@ -271,6 +271,17 @@ def test_a_sentence_names_the_value_and_the_limit():
     error = errors.PromptTooLong(characters=20001, limit=20000)
     assert say_error("en", error) == "The prompt has 20,001 characters; at most 20,000 are taken."
     assert say_error("zh", error) == "提示词有 20,001 个字符，最多 20,000 个。"
+
+
+def test_a_control_is_called_by_its_name_and_a_file_by_its_own():
+    assert say_error("zh", errors.NotANumber(name="prompt", value="x")) == "“提示词”应是一个数，而不是“x”。"
+    assert "prompt" in say_error("zh", errors.FolderMissing(name="prompt"))
+
+
+def test_sentences_stand_apart_in_english_and_close_in_chinese():
+    assert sentences("en", "One.", "", "Two.") == "One. Two."
+    assert sentences("zh", "一。", "", "二。") == "一。二。"
+    assert sentences("en", "One.", "") == "One."
 
 
 def test_an_error_shows_its_values_to_a_programmer():

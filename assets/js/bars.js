@@ -87,7 +87,8 @@ playground.bars = (element, props, watch, ask, stages, branch) => {
     if (!found) return;
     guesses.answered(found.turn);
     stagings.answered(found.turn);
-    if ('staged' in found) { known = { ...found, text: state.view.text }; draw(); return; }
+    if (found.text !== state.view.text) return; // another text has come meanwhile
+    if ('staged' in found) { known = found; draw(); return; }
     if (found.at !== state.at || !input.value) return;
     answer.textContent = fill(words().asked, { ...found, p: number(found.probability, 4), logit: found.logit.toFixed(3) });
   }

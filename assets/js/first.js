@@ -9,6 +9,9 @@
     const now = performance.now(), code = String(draw), before = known.get(code);
     const since = now < before?.due + PAUSE ? before.since : now, seldom = now > since + RESTLESS;
     known.set(code, { since, due: seldom ? now + SELDOM : now });
-    return seldom ? setTimeout(frame, SELDOM, draw) : frame(draw);
+    return seldom ? -setTimeout(frame, SELDOM, draw) : frame(draw);
   };
+  window.requestAnimationFrame.plain = frame; // for who asks often, but each time for a reason
+  const cancel = window.cancelAnimationFrame.bind(window);
+  window.cancelAnimationFrame = (asked) => (asked < 0 ? clearTimeout(-asked) : cancel(asked));
 })();

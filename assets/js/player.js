@@ -117,7 +117,7 @@ playground.player = (element, props, watch, branch, ...asks) => {
     draw(alone ? news.labels.length : null);
     playground.show(view);
     playground.select(continued ? before + (waited ? 1 : 0) : news.at ?? before);
-    if (playing && (waited || !continued)) timer = setTimeout(tick, continued ? Math.max(0, 600 / speed - 60) : 0);
+    if (playing && (waited || !continued)) { clearTimeout(timer); timer = setTimeout(tick, continued ? Math.max(0, 600 / speed - 60) : 0); }
     label();
   }
 
@@ -196,6 +196,7 @@ playground.player = (element, props, watch, branch, ...asks) => {
   }
 
   // With the next frame: to ask where it stands while all else is being drawn would lay the page out once more.
+  const frame = window.requestAnimationFrame.plain ?? window.requestAnimationFrame; // see first.js
   let scrolling;
   function into(here) {
     const top = here.offsetTop - strip.offsetTop;
@@ -212,7 +213,7 @@ playground.player = (element, props, watch, branch, ...asks) => {
       here.setAttribute('aria-current', 'true');
       if (focused) here.focus({ preventScroll: true });
       cancelAnimationFrame(scrolling);
-      scrolling = requestAnimationFrame(() => into(here));
+      scrolling = frame(() => into(here));
     }
     element.dataset.at = state.at;
     label();

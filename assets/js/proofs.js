@@ -65,6 +65,7 @@ playground.proofs = (element, props, watch, prove) => {
   }
   on('view', ask);
   on('language', draw);
+  on('trouble', (now) => { if (!now) ask(); }); // the answer was lost
   watch('value', take);
   take();
 };

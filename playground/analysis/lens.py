@@ -96,10 +96,11 @@ def position_lens(gpt: GPTModel, ids: Sequence[int], ablation: Ablation, trace: 
     with torch.inference_mode():
         *before, _ = (x[position] for x in places.values())
         final = trace.logits[position : position + 1]
-        logits = torch.cat([place_logits(gpt, torch.stack(before), ablation), final])  # (2L + 1, V)
+        logits = place_logits(gpt, torch.stack(before), ablation)  # (2L, V)
         p, sure = _answers(final)
-        measured = _measure(logits, p.expand_as(logits), sure.expand(len(places)), chosen.expand(len(places)))
-    return Lens(tuple(places), chosen, *(each[:, None] for each in measured))
+        others = _measure(logits, p.expand_as(logits), sure.expand(len(logits)), chosen.expand(len(logits)))
+        own = _measure(final, p, sure, chosen)  # by itself, in the very order of `sure`: its KL is exactly 0
+    return Lens(tuple(places), chosen, *(torch.cat(pair)[:, None] for pair in zip(others, own, strict=True)))
 
 
 def _answers(logits: Tensor) -> tuple[Tensor, Tensor]:

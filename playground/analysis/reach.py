@@ -11,6 +11,7 @@ from playground.gpt.config import GPTConfig
 from playground.gpt.trace import Trace
 
 from . import stream
+from .heads import forbidden
 
 LEAST = 1e-12  # a stream shorter than this is not divided by
 
@@ -54,8 +55,8 @@ def attention_changes(ablation: Ablation, layer: int, tokens: int) -> Tensor:
         changed |= (position > 0) | (ablation.causal_mask and tokens > 1)
     if ablation.causal_mask:
         changed |= position < tokens - 1
-    for _, query, key in ablation.edges_off(layer):
-        if max(query, key) < tokens and (key <= query or ablation.causal_mask):
+    for head in {head for head, _, _ in ablation.edges_off(layer)}:
+        for query, _ in forbidden(ablation, layer, head, tokens):
             changed[query] = True
     return changed
 

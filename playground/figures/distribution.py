@@ -139,7 +139,7 @@ def _three_stages(
 ) -> tuple[Traces, list[dict[str, Any]]]:
     """What comes in, what goes out and, a ring between them, what is normalised; and what follows the position."""
     places = np.arange(seen["before"].shape[1])
-    learnt = np.stack([seen["scale"], seen["shift"]], axis=-1)  # (T, k, 2)
+    learned = np.stack([seen["scale"], seen["shift"]], axis=-1)  # (T, k, 2)
     traces: Traces = []
     picks: list[dict[str, Any]] = []
     tail = f"<br>{literal(words.scale)}: %{{customdata[0]:.4g}}<br>{literal(words.shift)}: %{{customdata[1]:.4g}}"
@@ -148,15 +148,15 @@ def _three_stages(
         (("before", words.before, "x", RESIDUAL), ("after", words.after, "x2", NORM))
     ):
         traces.append(go.Bar(x=seen[name][position], y=places, orientation="h", xaxis=axis, name=literal(word),
-                             marker={"color": colour}, customdata=learnt[position],
+                             marker={"color": colour}, customdata=learned[position],
                              hovertemplate=f"{start}{literal(word)}: %{{x:.4g}}{tail}<extra></extra>"))  # fmt: skip
-        picks += [pick(i, "x", seen[name]), pick(i, "customdata", learnt.tolist())]
+        picks += [pick(i, "x", seen[name]), pick(i, "customdata", learned.tolist())]
     traces.append(go.Scatter(x=seen["normalised"][position], y=places, xaxis="x2", mode="markers",
-                             name=literal(words.normalised), customdata=learnt[position],
+                             name=literal(words.normalised), customdata=learned[position],
                              marker={"color": NORM, "size": 9, "symbol": "circle-open", "line": {"width": 1.5}},
                              hovertemplate=f"{start}{literal(words.normalised)}: %{{x:.4g}}{tail}<extra></extra>",
                              ))  # fmt: skip
-    picks += [pick(2, "x", seen["normalised"]), pick(2, "customdata", learnt.tolist())]
+    picks += [pick(2, "x", seen["normalised"]), pick(2, "customdata", learned.tolist())]
     return traces, picks
 
 

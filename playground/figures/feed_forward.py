@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -15,6 +16,7 @@ from .style import (
     Title,
     at,
     drawn,
+    hover_lines,
     literal,
     must_contain,
     must_fit,
@@ -69,18 +71,15 @@ def gelu_points(
     must_fit("active", y.shape, x.shape)
     must_fit("bins", counts.shape, (len(x), len(edges) - 1))
     must_contain(position, len(x))
-    hover = f"{literal(words.hidden)}: %{{x:.4g}}<br>{literal(words.active)}: %{{y:.4g}}<extra></extra>"
     best_x, best_y = np.take_along_axis(x, best, 1), np.take_along_axis(y, best, 1)
     traces = [
         go.Scatter(x=np.asarray(curve[0]), y=np.asarray(curve[1]), mode="lines", name=literal(words.curve),
                    hoverinfo="skip", line={"color": RESIDUAL, "width": 1.5}),
-        go.Scatter(x=x[position], y=y[position], mode="markers", name=literal(words.neurons),
-                   marker={"color": FEED_FORWARD, "size": 6, "opacity": 0.6},
-                   hovertemplate=f"{literal(words.neuron)} %{{pointNumber}}<br>{hover}"),
-        go.Scatter(x=best_x[position], y=best_y[position], mode="markers", name=literal(words.strongest),
-                   customdata=best[position],
-                   marker={"color": ACCENT, "size": 11, "symbol": "circle-open", "line": {"width": 1.5}},
-                   hovertemplate=f"{literal(words.neuron)} %{{customdata}}<br>{hover}"),
+        _points(x[position], y[position], "%{pointNumber}", words, name=literal(words.neurons),
+                marker={"color": FEED_FORWARD, "size": 6, "opacity": 0.6}),
+        _points(best_x[position], best_y[position], "%{customdata}", words, name=literal(words.strongest),
+                customdata=best[position],
+                marker={"color": ACCENT, "size": 11, "symbol": "circle-open", "line": {"width": 1.5}}),
         _counted(edges, counts[position], words),
     ]  # fmt: skip
     margin = 0.02 * (edges[-1] - edges[0])
@@ -96,6 +95,11 @@ def gelu_points(
     picks = [pick(1, "x", x), pick(1, "y", y), pick(2, "x", best_x), pick(2, "y", best_y), pick(2, "customdata", best),
              pick(3, "y", counts), *title_picks(words.title)]  # fmt: skip
     return follow(figure, position, len(x), picks=picks)
+
+
+def _points(x: np.ndarray, y: np.ndarray, which: str, words: CurveWords, **settings: Any) -> go.Scatter:
+    hover = hover_lines((words.hidden, "%{x:.4g}"), (words.active, "%{y:.4g}"))
+    return go.Scatter(x=x, y=y, mode="markers", hovertemplate=f"{literal(words.neuron)} {which}<br>{hover}", **settings)
 
 
 def _counted(edges: np.ndarray, counts: np.ndarray, words: CurveWords) -> go.Bar:

@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 from numpy.typing import ArrayLike
 
 from .follow import follow
+from .numbers import brief
 from .style import (
     GREENS,
     NORM,
@@ -121,7 +122,7 @@ def _log_axis(traces: Traces) -> dict[str, object]:
         "type": "log",
         "range": [np.log10(low) - margin, np.log10(high) + margin],
         "tickvals": ticks,
-        "ticktext": [f"{tick:.2g}" for tick in ticks],
+        "ticktext": [brief(tick) for tick in ticks],
     }
 
 
@@ -184,7 +185,7 @@ def _deviations(stds: Floats, words: OverviewWords) -> go.Heatmap:
     low, high = _span(stds)
     ticks = log_ticks(low, high)
     bar = colour_bar(
-        words.std, y=0.24, len=0.48, tickvals=np.log10(ticks).tolist(), ticktext=[f"{tick:.2g}" for tick in ticks]
+        words.std, y=0.24, len=0.48, tickvals=np.log10(ticks).tolist(), ticktext=[brief(tick) for tick in ticks]
     )
     return go.Heatmap(
         z=np.log10(np.maximum(stds, low)),

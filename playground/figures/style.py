@@ -9,6 +9,8 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import NDArray
 
+from .numbers import brief
+
 Floats = NDArray[np.floating[Any]]
 Traces = list[Any]  # plotly's traces, in the order drawn; it ships no types
 Title = str | Sequence[str]  # one title, or one for each position
@@ -98,7 +100,7 @@ def downwards(axis: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def hover_lines(*lines: tuple[str, str]) -> str:
-    """A hover text of one `word: value` a line; the values are plotly's `%{...}` and the only place that rounds."""
+    """A hover text of one `word: value` a line; the values are plotly's `%{...}`, which round what is whole."""
     return "<br>".join(f"{literal(word)}: {value}" for word, value in lines) + "<extra></extra>"
 
 
@@ -129,7 +131,7 @@ def decades(values: Floats, title: str) -> dict[str, Any]:
     """
     most = max(float(np.nanmax(values, initial=0)), LEAST)
     ticks = log_ticks(most / 10**DECADES, most)
-    texts = [f"{tick:.2g}" for tick in ticks]
+    texts = [brief(tick) for tick in ticks]
     return {
         "z": np.log10(np.maximum(values, most / 10**DECADES)),
         "customdata": values,

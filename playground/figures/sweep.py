@@ -1,4 +1,4 @@
-"""What each part is worth: every sublayer and head zeroed alone, as a heat map of layers and parts."""
+"""What each part is worth: every sublayer and head off alone, as a heat map of layers and parts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,1 +1,1 @@
-"""The network, from scratch: torch and numpy only. Start with model.py, then trace.py."""
+"""The network, from scratch in torch; vocabularies through tiktoken, files through safetensors. Start with model.py."""

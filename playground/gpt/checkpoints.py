@@ -140,7 +140,7 @@ def save(model: GPTModel, folder: str | Path, dtype: torch.dtype = torch.float32
 def read_config(folder: str | Path) -> GPTConfig:
     """The config.json of `folder`.
 
-    Raises: ModelMissing, ConfigUnreadable, ConfigValue, FlagUnsupported, HeadsDoNotDivide
+    Raises: ModelMissing, ConfigUnreadable, ConfigValue, FlagUnsupported, HeadsDoNotDivide, HeadsAndLayersSwapped
     """
     file = Path(folder) / "config.json"
     if not file.is_file():  # nor a device or a pipe, which have no end

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from playground.errors import ConfigValue, HeadsDoNotDivide
+from playground.errors import ConfigValue, HeadsAndLayersSwapped, HeadsDoNotDivide
 
 FLOAT32_BYTES = 4
 
@@ -12,7 +12,8 @@ FLOAT32_BYTES = 4
 class GPTConfig:
     """Shape of a GPT, as the textbook names it.
 
-    Raises: ConfigValue for a size below 1; HeadsDoNotDivide unless `emb_dim` is a multiple of `n_heads`.
+    Raises: ConfigValue for a size below 1; HeadsDoNotDivide unless `emb_dim` is a multiple of `n_heads`, or
+        HeadsAndLayersSwapped when it is one of `n_layers`.
     """
 
     vocab_size: int = 50257  # V
@@ -33,12 +34,9 @@ class GPTConfig:
             if getattr(self, name) < 1:
                 raise ConfigValue(name=name, value=getattr(self, name))
         if self.emb_dim % self.n_heads:
-            raise HeadsDoNotDivide(
-                emb_dim=self.emb_dim,
-                n_heads=self.n_heads,
-                n_layers=self.n_layers,
-                swapped=self.emb_dim % self.n_layers == 0,
-            )
+            if self.n_layers > 1 and self.emb_dim % self.n_layers == 0:
+                raise HeadsAndLayersSwapped(emb_dim=self.emb_dim, n_heads=self.n_heads, n_layers=self.n_layers)
+            raise HeadsDoNotDivide(emb_dim=self.emb_dim, n_heads=self.n_heads)
 
     @property
     def head_dim(self) -> int:

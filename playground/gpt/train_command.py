@@ -199,7 +199,7 @@ def read_or_refuse(paths: list[Path]) -> tuple[list[str], list[str]]:
         try:
             more, more_held_out = read_texts(path)
         except OSError as error:
-            raise RefusedError(f"cannot read {path}: {error.strerror}.") from error
+            raise RefusedError(f"cannot read {path}: {reason(error)}.") from error
         except (lzma.LZMAError, UnicodeDecodeError) as error:
             raise RefusedError(f"{path} is no text in UTF-8, plain or packed by xz.") from error
         texts, held_out = texts + more, held_out + more_held_out
@@ -295,10 +295,10 @@ def _parser() -> argparse.ArgumentParser:
     add("--steps", type=count, default=13_955, metavar="N", help="batches to learn from")
     add("--batch", type=count, default=64, metavar="N", help="rows of a batch")
     add("--learning-rate", type=rate, default=3e-3, metavar="RATE", help="at its highest")
-    add("--warmup", type=int, default=200, metavar="N", help="steps until then")
+    add("--warmup", type=whole, default=200, metavar="N", help="steps until then")
     add("--weight-decay", type=rate, default=0.3, metavar="RATE", help="pull of the matrices towards 0")
     add("--repeats", type=share, default=0.05, metavar="SHARE", help="rows that repeat a shuffled passage")
-    add("--seed", type=int, default=0, metavar="N", help="decides weights, order and dropout")
+    add("--seed", type=whole, default=0, metavar="N", help="decides weights, order and dropout")
     add("--device", choices=["cpu", "cuda"], default="cpu", help="where to compute")
     add("--precision", choices=["auto", "bf16", "float32"], default="auto", help="of matrix products")
     add("--compile", action="store_true", help="let torch.compile fuse the steps: needs a C++ compiler")
@@ -310,6 +310,11 @@ def _parser() -> argparse.ArgumentParser:
 def count(text: str) -> int:
     value = int(text)
     return value if value >= 1 else _wrong(f"{value} is below 1")
+
+
+def whole(text: str) -> int:
+    value = int(text)
+    return value if 0 <= value < 2**63 else _wrong(f"{value} is not between 0 and 2^63 - 1")
 
 
 def share(text: str) -> float:

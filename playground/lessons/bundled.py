@@ -12,7 +12,7 @@ FOLDER = Path(__file__).parents[2] / "assets" / "models" / "storyteller"
 
 @cache
 def storyteller() -> GPTModel:
-    return load(FOLDER).requires_grad_(False).eval()
+    return load(FOLDER)
 
 
 @cache

@@ -18,7 +18,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from playground.errors import CharacterUnknown, PromptEmpty, PromptTooLong
+from playground.errors import CharacterUnknown, TextEmpty, TooManyCharacters
 from playground.gpt import packed
 from playground.gpt.ablation import NOTHING_OFF, Ablation
 from playground.gpt.config import GPTConfig
@@ -143,13 +143,13 @@ def translator() -> EncoderDecoder:
 def ids(text: str) -> list[int]:
     """Characters as numbers; capital letters are read as small ones, white space around is left out.
 
-    Raises: PromptEmpty, PromptTooLong, CharacterUnknown
+    Raises: TextEmpty, TooManyCharacters, CharacterUnknown
     """
     text = text.strip().lower()
     if not text:
-        raise PromptEmpty()
+        raise TextEmpty()
     if len(text) > CONFIG.context_length:
-        raise PromptTooLong(characters=len(text), limit=CONFIG.context_length)
+        raise TooManyCharacters(characters=len(text), limit=CONFIG.context_length)
     for character in text:
         if character not in NUMBER:
             raise CharacterUnknown(value=character, alphabet="a-z 0-9 , . / - 年 月 日")
@@ -213,14 +213,14 @@ class Decoded:
 
 
 def decode(text: str, step: int, layer: str, head: str) -> Decoded:
-    """`head` counts from 1, or is `all` for the mean of them. Raises: PromptEmpty, PromptTooLong, CharacterUnknown"""
+    """`head` is a number, or `all` for the mean of them. Raises: TextEmpty, TooManyCharacters, CharacterUnknown"""
     seen = read(translator(), text)
     steps = list(write(translator(), seen))
 
     def looked(weights: Tensor) -> Tensor:
         """Shapes: (L, H, ...) -> (...)"""
-        of_layer = weights[int(layer) - 1]
-        return of_layer.mean(0) if head == "all" else of_layer[int(head) - 1]
+        of_layer = weights[int(layer)]
+        return of_layer.mean(0) if head == "all" else of_layer[int(head)]
 
     own, cross = torch.full((WRITTEN, WRITTEN), torch.nan), torch.full((WRITTEN, len(seen.text)), torch.nan)
     for t, each in enumerate(steps[:step]):
@@ -247,8 +247,8 @@ LESSON = Lesson(
             (
                 Text("text", "3rd of May 2021", CONFIG.context_length),
                 Number("step", WRITTEN, 1, WRITTEN, 1),
-                Choice("layer", "2", ("1", "2")),
-                Choice("head", "all", ("all", "1", "2", "3", "4")),
+                Choice("layer", "1", ("0", "1")),
+                Choice("head", "all", ("all", "0", "1", "2", "3")),
             ),
             decode,
         ),

@@ -63,7 +63,7 @@ def rows(some: Sequence[Pair]) -> Rows:
 
 
 def answer_loss(model: GPTModel, rows: Rows) -> Tensor:
-    """-log P(answer token | all before it), the mean over answer tokens; the question is read but not learnt.
+    """-log P(answer token | all before it), the mean over answer tokens; the question is read but not learned.
 
     Shapes: ()
     Units: nats per answer token

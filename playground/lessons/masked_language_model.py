@@ -17,7 +17,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from playground.errors import NothingToFill, OutOfRange, PromptEmpty, TextTooLong
+from playground.errors import NothingToFill, OutOfRange, TextEmpty, TextTooLong
 from playground.gpt import packed
 from playground.gpt.ablation import NOTHING_OFF, Ablation
 from playground.gpt.config import PRESETS
@@ -60,7 +60,7 @@ def with_blanks(text: str) -> list[int]:
     """Token ids of a text in which [MASK] or ___ stands for one unknown token.
 
     The space before a blank belongs to the token that is missing, so it is left out.
-    Raises: PromptEmpty, TextTooLong
+    Raises: TextEmpty, TextTooLong
     """
     parts = text.replace("___", BLANK).split(BLANK)
     ids = words().encode(parts[0].rstrip(" ") if len(parts) > 1 else parts[0])
@@ -71,13 +71,13 @@ def with_blanks(text: str) -> list[int]:
 
 
 def without_blanks(text: str) -> list[int]:
-    """Token ids, a blank read as the characters it is written with. Raises: PromptEmpty, TextTooLong"""
+    """Token ids, a blank read as the characters it is written with. Raises: TextEmpty, TextTooLong"""
     return _not_too_long(words().encode(text))
 
 
 def _not_too_long(ids: list[int]) -> list[int]:
     if not ids:
-        raise PromptEmpty()
+        raise TextEmpty()
     if len(ids) > LONGEST:
         raise TextTooLong(tokens=len(ids), limit=LONGEST)
     return ids
@@ -181,7 +181,7 @@ def same(one: Tensor, other: Tensor) -> bool:
 
 
 def blanks(text: str) -> Blanks:
-    """Raises: PromptEmpty, TextTooLong, NothingToFill"""
+    """Raises: TextEmpty, TextTooLong, NothingToFill"""
     ids = with_blanks(text)
     filled = fill(masked_model(), storyteller(), ids)
     cut = fill(masked_model(), storyteller(), ids[: filled[0].position + 1])
@@ -198,7 +198,7 @@ class Losses:
 
 
 def losses(text: str) -> Losses:
-    """Raises: PromptEmpty, TextTooLong"""
+    """Raises: TextEmpty, TextTooLong"""
     ids = without_blanks(text)
     return Losses(tuple(map(label, ids)), next_token_losses(storyteller(), ids), masked_losses(masked_model(), ids))
 
@@ -215,7 +215,7 @@ class Change:
 
 
 def change(text: str, word: str, position: int) -> Change:
-    """Put the first token of `word` at a position, or at the last one there is. Raises: PromptEmpty, TextTooLong"""
+    """Put the first token of `word` at a position, or at the last one there is. Raises: TextEmpty, TextTooLong"""
     ids = without_blanks(text)
     position, token = min(position, len(ids) - 1), without_blanks(word)[0]
     masked, unmasked = (moved_by(storyteller(), ids, position, token, causal) for causal in (True, False))

@@ -1,4 +1,4 @@
-"""A reward model: a number for a text, learnt from which of two texts somebody liked better.
+"""A reward model: a number for a text, learned from which of two texts somebody liked better.
 
 Ours is storyteller, left as it is, with one row of weights on the last hidden state; it reads story endings. Axes as in
 playground.gpt.trace.
@@ -15,7 +15,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from playground.errors import PromptEmpty
+from playground.errors import TextEmpty
 
 from .bundled import storyteller, words
 from .lesson import Progress
@@ -177,10 +177,10 @@ DENIALS = ("Tom was not happy.", "Tom was not sad.")
 
 @torch.no_grad()
 def score(text: str) -> Scored:
-    """Raises: PromptEmpty"""
+    """Raises: TextEmpty"""
     ids = words().encode(text)
     if not ids:
-        raise PromptEmpty()
+        raise TextEmpty()
     head = shipped_head()
     states = storyteller().trace(torch.tensor([ids])).final_norm.after[0]  # (T, C)
     denials = rewards(hidden_states([f"{BEGINNING} {each}" for each in DENIALS]), head).tolist()

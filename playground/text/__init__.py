@@ -1,11 +1,10 @@
 """Every word shown to a person, in Chinese and English, side by side in the .toml files here."""
 
-import re
 import tomllib
 from importlib.resources import files
 from typing import Any
 
-from playground.errors import PlaygroundError
+from playground.errors import InputError, PlaygroundError
 
 LANGUAGES = ("zh", "en")
 
@@ -26,8 +25,8 @@ def say(lang: str, key: str, /, **values: object) -> str:
 def say_error(lang: str, error: PlaygroundError) -> str:
     """What went wrong, as one sentence that names the value and the limit."""
     values = {name: shorten(value) for name, value in error.values.items()}
-    if named := _TEXT.get(f"names.{values.get('name')}"):
-        values["name"] = named[lang]
+    if isinstance(error, InputError) and (named := _TEXT.get(f"names.{values.get('name')}")):
+        values["name"] = named[lang]  # that of a control; others name files and models
     return say(lang, error.key, **values)
 
 
@@ -38,9 +37,9 @@ def shorten(value: object, limit: int = 60) -> str:
     return shown if len(shown) <= limit else shown[: limit - 1] + "…"
 
 
-def brief(value: float) -> str:
-    """Two digits of a number, an exponent as one writes it: 4.5e-6. It is 0 only of 0."""
-    return re.sub(r"(e[+-])0", r"\1", f"{value:.2g}")
+def sentences(lang: str, *parts: str) -> str:
+    """Sentences one after the other, of which some may be empty; Chinese needs no space between them."""
+    return ("" if lang == "zh" else " ").join(filter(None, parts))
 
 
 def labels(lang: str, key: str) -> dict[str, str]:

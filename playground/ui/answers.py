@@ -149,11 +149,13 @@ class Answers:
 
     def ask(self, session: Session, text: Any, at: Any) -> dict[str, Any]:
         """Rank, probability and logit of the first token of `text`, as the one after position `at`."""
-        run = self.runs(session.request)
+        request = session.request
+        run = self.runs(request)
         position = checks.whole("position", at, run.start, len(run.ids) - 1)
         token = checks.tokens(text, run.model.tokenizer, ASKED_CHARACTERS)[0]
         logits = run.trace.logits[position - run.start]
         return {
+            "text": view.text_id(request),
             "at": position,
             "label": run.model.tokenizer.label(token),
             "rank": rank(logits, token),
@@ -163,10 +165,11 @@ class Answers:
 
     def stages(self, session: Session, at: Any, *how: Any) -> dict[str, Any]:
         """How the controls as they stand now would choose the token after position `at`: no pass, the run is kept."""
-        run = self.runs(session.request)
+        request = session.request
+        run = self.runs(request)
         position = checks.whole("position", at, run.start, len(run.ids) - 1)
-        choice = self.choice(session.request.model, *how)
-        return {"at": position, "staged": view.staged(run, position, choice)}
+        choice = self.choice(request.model, *how)
+        return {"text": view.text_id(request), "at": position, "staged": view.staged(run, position, choice)}
 
     def restore(self, query: Mapping[str, str], start: Request) -> tuple[Request, Choice, int]:
         """The request, the choice and the position a URL asks for; what it leaves out is as on the first page."""
@@ -182,8 +185,10 @@ class Answers:
         count = checks.written("n", query.get("n", str(len(start.made) if same else 0)))
         count = checks.whole("n", count, 0, self.limits.new_tokens)
         prompt, kept = checks.text(query.get("prompt", start.prompt)), checks.written("kept", query.get("kept"))
-        kept = None if kept is None else checks.index("kept", kept, len(prompt_ids(model, prompt, self.limits)))
         fixed = checks.ids(query.get("made", ""), model.config.vocab_size, self.limits.new_tokens)
+        if kept is not None:
+            least, most = 0 if fixed else 1, len(prompt_ids(model, prompt, self.limits)) - 1  # a text has a token
+            kept = checks.whole("kept", kept, least, max(least, most))
         request = Request(model.name, prompt, fixed, kept=kept, fixed=len(fixed))
         request = self.write(request, choice, max(0, count - len(fixed)))
         run = self.runs(request)

@@ -9,8 +9,9 @@ import torch
 from playground.analysis import head_scores
 from playground.analysis.heads import entropy, forbidden, hide_first
 from playground.figures.attention import AttentionWords, attention_map
+from playground.figures.numbers import fixed
 from playground.runs import Run
-from playground.text import say
+from playground.text import say, sentences
 
 from . import checks, heads
 from .components import edges, figure, measures, overview, thumbs
@@ -49,14 +50,14 @@ def notes(look: Look, seen: Seen) -> list[str]:
     tail = say(look.lang, "attention.off_mean" if off.mean else "attention.off") if unused else ""
     shares = {"previous": f"{scores.previous[0]:.2f}", "first": f"{scores.first[0]:.2f}"}
     best, spread = seen.weights.max(-1), entropy(seen.weights)
-    return [
+    found = [
         say(
             look.lang, "attention.most", query=label, at=look.run.start + i, key=labels[best.indices[i]],
-            weight=f"{best.values[i]:.3f}", entropy=f"{spread[i]:.3f}", **shares,
+            weight=fixed(best.values[i]), entropy=fixed(spread[i]), **shares,
         )
-        + tail
         for i, label in enumerate(labels)
     ]  # fmt: skip
+    return [sentences(look.lang, note, tail) for note in found]
 
 
 def notes_hidden(look: Look, weights: torch.Tensor) -> list[str]:
@@ -67,7 +68,7 @@ def notes_hidden(look: Look, weights: torch.Tensor) -> list[str]:
         if best.values[i] < 0
         else say(
             look.lang, "attention.most_hidden", query=label, at=look.run.start + i, key=labels[best.indices[i]],
-            weight=f"{best.values[i]:.3f}",
+            weight=fixed(best.values[i]),
         )
         for i, label in enumerate(labels)
     ]  # fmt: skip

@@ -11,9 +11,10 @@ from playground.analysis.lens import next_tokens
 from playground.errors import PlaygroundError
 from playground.figures import attribution as pictures
 from playground.figures.follow import nothing
+from playground.figures.numbers import brief
 from playground.models import Model
 from playground.runs import Run
-from playground.text import brief, say, say_error
+from playground.text import say, say_error
 
 from .answers import ASKED_CHARACTERS
 from .components import figure

@@ -13,6 +13,7 @@ from playground.errors import (
     NotWhole,
     OutOfRange,
     PromptEmpty,
+    TextEmpty,
     TooManySwitches,
 )
 from playground.gpt.ablation import Ablation, parse
@@ -25,9 +26,9 @@ HIGHEST_POSITION = 10**6  # no text is as long
 
 
 def text(value: Any, name: str = "prompt") -> str:
-    """A text of at least one character. Raises: PromptEmpty, NotAChoice for what is no text at all"""
+    """A text of at least one character. Raises: PromptEmpty, TextEmpty, NotAChoice for what is no text at all"""
     if value is None or value == "":
-        raise PromptEmpty()
+        raise PromptEmpty() if name == "prompt" else TextEmpty()
     if not isinstance(value, str):
         raise NotAChoice(name=name, value=value, choices="text")
     return value
@@ -91,7 +92,7 @@ def switches(words: Any, config: GPTConfig, most: int) -> Ablation:
 
 
 def tokens(value: Any, tokenizer: Tokenizer, most: int) -> list[int]:
-    """A token's id, or a text of which the first `most` characters count. Raises: UnknownToken, PromptEmpty, ..."""
+    """A token's id, or a text whose first `most` characters count. Raises: UnknownToken, TextEmpty, NotAChoice"""
     if isinstance(value, int) and not isinstance(value, bool):
         tokenizer.bytes(value)
         return [value]

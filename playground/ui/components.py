@@ -179,9 +179,10 @@ def guide() -> Any:
 
 
 def lessons() -> Any:
-    """All lessons. Events `ask`: this experiment with these values, please; `begin` and `stop` one that trains;
+    """All lessons.
 
-    `through`: let the whole page look through this model, `take`: make a file of it.
+    Events `ask`: this experiment with these values, please; `begin` and `stop` one that trains; `through`: let the
+    whole page look through this model; `take`: make a file of it.
     """
     return component(
         "lessons", ("ask", "begin", "stop", "through", "take"), '<div class="lessons"></div>', elem_id="lessons"

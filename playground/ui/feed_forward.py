@@ -9,10 +9,11 @@ from torch import Tensor
 
 from playground.analysis.neurons import gelu_curve, promoted, share_on, strongest, written_norms
 from playground.figures import feed_forward as pictures
+from playground.figures.numbers import brief
 from playground.gpt.model import FeedForward
 from playground.gpt.trace import FeedForwardTrace
 from playground.runs import Run
-from playground.text import say
+from playground.text import say, sentences
 
 from .components import figure, neurons
 from .html import Picture
@@ -40,7 +41,7 @@ def unused(look: Look, layer: int) -> str | None:
 def tail(look: Look, layer: int) -> str:
     """What a note adds when the layer is switched off."""
     how = unused(look, layer)
-    return f" {say(look.lang, f'feed_forward.{how}')}" if how else ""
+    return say(look.lang, f"feed_forward.{how}") if how else ""
 
 
 def draw_curve(look: Look, layer: int) -> Picture:
@@ -60,12 +61,11 @@ def draw_curve(look: Look, layer: int) -> Picture:
     notes = [
         say(
             look.lang, "feed_forward.curve_note", token=token, neurons=seen.hidden.size(-1), share=f"{shares[i]:.1%}",
-            neuron=highest.indices[i].item(), hidden=f"{highest.values[i]:.4g}",
+            neuron=highest.indices[i].item(), hidden=brief(highest.values[i], 4),
         )
-        + tail(look, layer)
         for i, token in enumerate(look.run.labels)
     ]  # fmt: skip
-    return Picture(drawn, notes)
+    return Picture(drawn, [sentences(look.lang, note, tail(look, layer)) for note in notes])
 
 
 def draw_share(look: Look, layer: int) -> Picture:

@@ -7,10 +7,11 @@ import torch
 
 from playground.analysis.generation import cached_norms, entropies, step_cost, surprises
 from playground.figures.generation import CacheWords, SurenessWords, kv_cache, sureness
+from playground.figures.numbers import fixed
 from playground.gpt.costs import cache_bytes_per_token
 from playground.models import Model
 from playground.runs import Run
-from playground.text import labels, say
+from playground.text import labels, say, sentences
 
 from .components import figure
 from .html import Picture
@@ -22,12 +23,11 @@ KEPT = ("key", "value")
 
 def draw_cache(look: Look, kept: str) -> Picture:
     lang, tokens, config = look.lang, look.run.labels, look.run.model.config
-    what = "value" if kept == "value" else "key"
     words = CacheWords(
-        title=say(lang, f"generation.cache_{what}"),
+        title=say(lang, f"generation.cache_{kept}"),
         **{name: say(lang, f"generation.{name}") for name in ("layer", "token", "length", "not_yet")},
     )
-    drawn = kv_cache(cached_norms(look.run.trace, what).numpy(), tokens, words, len(tokens) - 1)
+    drawn = kv_cache(cached_norms(look.run.trace, kept).numpy(), tokens, words, len(tokens) - 1)
     costs = [step_cost(config, i) for i in range(len(tokens))]
     notes = [
         say(
@@ -38,7 +38,8 @@ def draw_cache(look: Look, kept: str) -> Picture:
         for i, (token, cost) in enumerate(zip(tokens, costs, strict=True))
     ]  # fmt: skip
     if look.request.ablation.uncached:
-        notes = [f"{note} {say(lang, 'generation.unusable')}" for note in notes]
+        why = say(lang, f"generation.unusable_{look.request.ablation.uncached}")
+        notes = [sentences(lang, note, why) for note in notes]
     return Picture(drawn, notes)
 
 
@@ -54,8 +55,8 @@ def draw_sureness(look: Look) -> Picture:
     notes = []
     for i, token in enumerate(run.labels):
         key = "sureness_first" if i == 0 else "sureness_note"
-        was = f"{surprise[i - 1]:.3f}" if i else ""
-        notes.append(say(lang, f"generation.{key}", token=token, was=was, open=f"{entropy[i]:.3f}"))
+        was = fixed(surprise[i - 1]) if i else ""
+        notes.append(say(lang, f"generation.{key}", token=token, was=was, open=fixed(entropy[i])))
     return Picture(drawn, notes)
 
 

@@ -9,8 +9,9 @@ import torch
 from playground.analysis.heads import forbidden, head_measures, small
 from playground.analysis.unfold import Unfolded, unfold
 from playground.figures.follow import nothing
+from playground.figures.numbers import fixed
 from playground.figures.unfold import MOST_KEYS, UnfoldWords, unfolded
-from playground.text import say
+from playground.text import say, sentences
 
 from .html import Picture
 from .wiring import Look
@@ -85,14 +86,13 @@ def stage_notes(look: Look, stages: Unfolded) -> list[str]:
     labels, lang = look.run.labels, look.lang
     ranked = {"dot": stages.dots, "weight": stages.weights, "written": stages.written}
     seen = {name: stage.masked_fill(stages.masked.isnan(), -torch.inf).max(-1) for name, stage in ranked.items()}
+    some = say(lang, "unfold.some", tokens=len(labels), shown=MOST_KEYS) if len(labels) > MOST_KEYS else ""
     notes = []
     for i, label in enumerate(labels):
         named = {name: labels[best.indices[i]] for name, best in seen.items()}
-        values = {f"{name}_value": f"{best.values[i]:.3f}" for name, best in seen.items()}
+        values = {f"{name}_value": fixed(best.values[i]) for name, best in seen.items()}
         note = say(lang, "unfold.note", query=label, **named, **values)
-        some = len(labels) > MOST_KEYS
-        counts = {"tokens": len(labels), "shown": MOST_KEYS}
-        notes.append(say(lang, "unfold.note_some", note=note, **counts) if some else note)
+        notes.append(sentences(lang, note, some))
     return notes
 
 

@@ -14,6 +14,7 @@ import torch
 from playground.analysis import stream
 from playground.analysis.lens import Lens, joined, place_lenses, position_lens
 from playground.figures import lens as pictures
+from playground.figures.numbers import fixed
 from playground.models import Model
 from playground.runs import Run, Runs
 from playground.text import labels, say
@@ -66,7 +67,6 @@ LensOf = Callable[[Look], Lens]
 
 def draw_map(lens_of: LensOf, look: Look, quantity: str) -> Picture:
     lens, run = lens_of(look), look.run
-    quantity = quantity if quantity in QUANTITIES else QUANTITIES[0]
     label, names = run.model.tokenizer.label, [name for name, _ in stream(run.trace)]
     words = pictures.LensWords(
         title=say(look.lang, "lens.map"),
@@ -103,7 +103,7 @@ def map_notes(lens: Lens, look: Look) -> list[str]:
     return [
         say(
             look.lang, "lens.note" if i < last else "lens.note_last", token=token, at=start + i,
-            answer=label(int(lens.top[-1, i])), p=f"{lens.probability[-1, i]:.3f}",
+            answer=label(int(lens.top[-1, i])), p=fixed(lens.probability[-1, i]),
             since=place(lens.places[len(lens.places) - int(agrees[i])], look.lang),
             chosen=label(int(lens.chosen[i])), first=f"{int(lens.rank[0, i]):,}", last=f"{int(lens.rank[-1, i]):,}",
         )
@@ -120,7 +120,7 @@ def draw_path(lens_of: LensOf, look: Look) -> Picture:
     rows = zip(lens.entropy.tolist(), lens.kl.tolist(), lens.rank.tolist(), strict=True)
     details = [
         [
-            say(look.lang, "lens.details", entropy=f"{entropy:.3f}", kl=f"{kl:.3f}", rank=f"{rank:,}", chosen=token)
+            say(look.lang, "lens.details", entropy=fixed(entropy), kl=fixed(kl), rank=f"{rank:,}", chosen=token)
             for entropy, kl, rank, token in zip(*row, chosen, strict=True)
         ]
         for row in rows
@@ -137,8 +137,8 @@ def draw_path(lens_of: LensOf, look: Look) -> Picture:
     notes = [
         say(
             look.lang, "lens.path_note",
-            entropy_first=f"{lens.entropy[0, i]:.3f}", entropy_last=f"{lens.entropy[-1, i]:.3f}",
-            kl_first=f"{lens.kl[0, i]:.3f}", kl_last=f"{lens.kl[-1, i]:.3f}",
+            entropy_first=fixed(lens.entropy[0, i]), entropy_last=fixed(lens.entropy[-1, i]),
+            kl_first=fixed(lens.kl[0, i]), kl_last=fixed(lens.kl[-1, i]),
         )
         for i in range(len(lens.chosen))
     ]  # fmt: skip

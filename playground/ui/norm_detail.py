@@ -9,7 +9,8 @@ from torch import Tensor
 from playground.analysis import STAGES
 from playground.analysis.features import NormSite, histogram, norm_site, standing_out
 from playground.figures import distribution as pictures
-from playground.text import say
+from playground.figures.numbers import brief
+from playground.text import say, sentences
 
 from .components import figure
 from .html import Picture
@@ -37,7 +38,7 @@ def words(lang: str, *names: str) -> dict[str, str]:
 
 def tail(look: Look) -> str:
     """What a note adds while LayerNorm is switched off."""
-    return f" {say(look.lang, 'norm_detail.skipped')}" if look.request.ablation.norms else ""
+    return say(look.lang, "norm_detail.skipped") if look.request.ablation.norms else ""
 
 
 def draw_histograms(look: Look, which: int) -> Picture:
@@ -59,12 +60,11 @@ def draw_histograms(look: Look, which: int) -> Picture:
     notes = [
         say(
             look.lang, "norm_detail.histograms_note", token=token, features=site.before.size(-1),
-            within=f"{within[i]:.1%}", **{name: f"{values[i]:.3g}" for name, values in spans.items()},
+            within=f"{within[i]:.1%}", **{name: brief(values[i], 3) for name, values in spans.items()},
         )
-        + tail(look)
         for i, token in enumerate(look.run.labels)
     ]  # fmt: skip
-    return Picture(drawn, notes)
+    return Picture(drawn, [sentences(look.lang, note, tail(look)) for note in notes])
 
 
 def outstanding(site: NormSite) -> tuple[Tensor, dict[str, Tensor]]:
@@ -89,12 +89,11 @@ def draw_standing_out(look: Look, which: int) -> Picture:
         say(
             look.lang, "norm_detail.standing_out_note", token=token, count=features.size(-1), share=f"{share[i]:.1%}",
             feature=features[i, 0].item(),
-            **{name: f"{value[i, 0]:.4g}" for name, value in values.items()},
+            **{name: brief(value[i, 0], 4) for name, value in values.items()},
         )
-        + tail(look)
         for i, token in enumerate(look.run.labels)
     ]  # fmt: skip
-    return Picture(drawn, notes)
+    return Picture(drawn, [sentences(look.lang, note, tail(look)) for note in notes])
 
 
 def draw_scale_shift(look: Look, which: int) -> Picture:
@@ -108,8 +107,8 @@ def draw_scale_shift(look: Look, which: int) -> Picture:
     numbers: dict[str, Any] = {}
     for kind, values in (("scale", site.scale), ("shift", site.shift)):
         low, high = torch.aminmax(values)
-        numbers |= {f"{kind}_low": f"{low:.4g}", f"{kind}_high": f"{high:.4g}"}
-    note = say(look.lang, "norm_detail.scale_shift_note", **numbers) + tail(look)
+        numbers |= {f"{kind}_low": brief(low, 4), f"{kind}_high": brief(high, 4)}
+    note = sentences(look.lang, say(look.lang, "norm_detail.scale_shift_note", **numbers), tail(look))
     return Picture(drawn, [note] * len(look.run.labels))
 
 
@@ -120,8 +119,8 @@ def build(wiring: Wiring, tab: str, which: Any) -> None:
         with gr.Column(scale=1, min_width=300):
             outstanding_ = figure("norm-standing-out")
         with gr.Column(scale=1, min_width=300):
-            learnt = figure("norm-scale-shift")
+            learned = figure("norm-scale-shift")
     explanation(wiring, "norm_detail.help")
     wiring.show(tab, draw_histograms, histograms, [which])
     wiring.show(tab, draw_standing_out, outstanding_, [which])
-    wiring.show(tab, draw_scale_shift, learnt, [which])
+    wiring.show(tab, draw_scale_shift, learned, [which])

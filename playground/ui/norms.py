@@ -45,7 +45,6 @@ def draw_one(look: Look, which: int) -> Picture:
 
 def draw_all(look: Look, stage: str) -> Picture:
     norms, tokens = norm_statistics(look.run.trace), look.run.labels
-    stage = stage if stage in STAGES else STAGES[0]
     names = [norm_name(norm, look.lang, short=True) for norm in norms]
     mean, std = (torch.stack([getattr(getattr(norm, stage), kind) for norm in norms]) for kind in ("mean", "std"))
     said = say(look.lang, f"norms.{stage}")

@@ -3,8 +3,8 @@
 from typing import Any
 
 from playground.analysis import proofs
+from playground.figures.numbers import brief
 from playground.runs import Request, Run, Runs
-from playground.text import brief
 
 from . import view
 from .html import Component

@@ -2,6 +2,7 @@
 
 from playground.analysis.reach import reach, relative_changes
 from playground.figures.follow import nothing
+from playground.figures.numbers import brief
 from playground.figures.reach import ReachWords, reach_map
 from playground.text import say
 
@@ -22,7 +23,7 @@ def draw_reach(look: Look, is_open: bool) -> Picture | None:
     names = places(look)
     words = ReachWords(**{name: say(lang, f"reach.{name}") for name in ("title", "place", "token", "change")})
     drawn = reach_map(changes.numpy(), within.numpy(), names, labels, words, len(labels) - 1)
-    outside = f"{float(changes.masked_fill(within, 0).max()):.3g}"
+    outside = brief(float(changes.masked_fill(within, 0).max()), 3)
     notes = []
     for i, (token, column, seen) in enumerate(zip(labels, changes.T, within.T, strict=True)):
         told = {"token": token, "at": look.run.start + i}
@@ -31,7 +32,7 @@ def draw_reach(look: Look, is_open: bool) -> Picture | None:
             continue
         first, most = int(seen.int().argmax()), int(column.argmax())
         shares = {"begin": column[first], "high": column[most], "last": column[-1]}
-        shown = {name: f"{100 * float(share):.3g}%" for name, share in shares.items()}
+        shown = {name: f"{brief(100 * float(share), 3)}%" for name, share in shares.items()}
         notes.append(say(lang, "reach.note", **told, first=names[first], most=names[most], **shown))
     return Picture(drawn, notes)
 

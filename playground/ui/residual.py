@@ -13,6 +13,7 @@ from playground.analysis import (
 )
 from playground.figures import stream as pictures
 from playground.figures.bars import BeforeAfterWords, before_after
+from playground.figures.numbers import brief, fixed
 from playground.runs import Run
 from playground.text import say
 
@@ -100,9 +101,9 @@ def draw_prediction(look: Look) -> Picture:
     kl = kl_divergence(before, after).tolist()
     notes = [
         say(
-            look.lang, "residual.prediction_note", token=token, kl=f"{kl[i]:.4f}",
-            before=names[i][0], p_before=f"{top.probabilities[i, 0]:.3f}",
-            after=label(int(now.ids[i, 0])), p_after=f"{now.probabilities[i, 0]:.3f}",
+            look.lang, "residual.prediction_note", token=token, kl=fixed(kl[i], 4),
+            before=names[i][0], p_before=fixed(top.probabilities[i, 0]),
+            after=label(int(now.ids[i, 0])), p_after=fixed(now.probabilities[i, 0]),
         )
         for i, token in enumerate(tokens)
     ]  # fmt: skip
@@ -123,7 +124,7 @@ def draw_identity(look: Look) -> dict[str, Any]:
     elif silent:
         key, values = "identity_layers", {"layers": ", ".join(map(str, silent))}
         difference = max(residual_difference(look.run.trace, layer) for layer in silent)
-    shown = "0" if difference == 0 else f"{difference:.6g}"
+    shown = brief(difference, 6)
     said = say(look.lang, f"residual.{key}", difference=shown, **values)
     return {"text": said, "kind": key, "difference": difference}
 

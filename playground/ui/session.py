@@ -36,10 +36,11 @@ class Training:
 
 
 class Session:
-    """Held by gr.State, a copy for each visitor. Answers may finish in another order than they were asked for:
+    """Held by gr.State, a copy for each visitor.
 
-    what a visitor decides counts, one decision after the other (`deciding` is held from reading the old request to
-    putting the new one); a token written meanwhile counts only if it belongs to the text that is still there (`move`).
+    Answers may finish in another order than they were asked for: what a visitor decides counts, one decision after the
+    other (`deciding` is held from reading the old request to putting the new one); a token written meanwhile counts
+    only if it belongs to the text that is still there (`move`).
     """
 
     def __init__(self, request: Request) -> None:

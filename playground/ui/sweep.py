@@ -9,9 +9,10 @@ import gradio as gr
 
 from playground.analysis.sweep import Effect, parts, sweep
 from playground.figures.follow import nothing
+from playground.figures.numbers import brief, fixed
 from playground.figures.sweep import SweepWords, sweep_map
 from playground.models import Model
-from playground.text import brief, labels, say
+from playground.text import labels, say
 
 from . import checks
 from .components import figure, sweep_control
@@ -90,7 +91,7 @@ def draw_sweep(look: Look, kept: Sequence[Swept], how: str) -> Picture:
     names = [say(lang, "sweep.attention"), say(lang, "sweep.feed_forward"), *heads]
     rows = [[ablation.words()[0] for ablation in row] for row in parts(config)]
     effects = {effect.word: effect for effect in swept.effects}
-    values = [[getattr(effects[word], how if how in MEASURES else MEASURES[0]) for word in row] for row in rows]
+    values = [[getattr(effects[word], how) for word in row] for row in rows]
     now, cells = look.request.ablation.words(), [(y, x) for y, row in enumerate(rows) for x in range(len(row))]
     off = [(y, x) for y, x in cells if rows[y][x] in now]
     layers = [str(layer) for layer in range(config.n_layers)]
@@ -104,7 +105,7 @@ def note(lang: str, token: str, chosen: str, effects: Sequence[Effect], places: 
     most, least = max(effects, key=lambda effect: effect.kl), min(effects, key=lambda effect: effect.kl)
     moved = max(effects, key=lambda effect: abs(effect.logit_change))
     return say(
-        lang, "sweep.note", token=token, most=places[most.word], high=f"{most.kl:.3f}", least=places[least.word],
+        lang, "sweep.note", token=token, most=places[most.word], high=fixed(most.kl), least=places[least.word],
         low=brief(least.kl), chosen=chosen, change=f"{moved.logit_change:+.3f}", moved=places[moved.word],
     )  # fmt: skip
 

@@ -88,6 +88,7 @@ def test_one_position_alone_is_its_column(fix_a, trace, lens):
         assert torch.equal(alone.rank[:, 0], lens.rank[:, position])
         for name in ("probability", "entropy", "kl"):
             assert_close(getattr(alone, name)[:, 0], getattr(lens, name)[:, position], rtol=1e-4, atol=1e-5)
+        assert float(alone.kl[-1]) == float(lens.kl[-1, position]) == 0  # of the final answer to itself
 
 
 @pytest.mark.parametrize(("together", "pieces"), [(4, [1, 1, 1, 1, 1, 1, 1]), (8, [1, 2, 2, 2]), (999, [1, 6])])
@@ -147,8 +148,13 @@ def test_many_positions_are_measured_in_pieces_without_a_seam(small):
     with torch.inference_mode():
         trace = wide.trace(torch.tensor([ids])).row(0)
     lens = logit_lens(wide, ids, NOTHING_OFF, trace)
-    assert lens.kl.shape == (3, 70)
     assert torch.equal(lens.top[-1], trace.logits.argmax(-1))
+    for at in range(70):
+        alone = position_lens(wide, ids, NOTHING_OFF, trace, at)
+        for name in ("probability", "entropy", "kl"):
+            assert_close(getattr(lens, name)[:, at], getattr(alone, name)[:, 0], rtol=1e-5, atol=1e-6)
+        for name in ("top", "rank"):
+            assert torch.equal(getattr(lens, name)[:, at], getattr(alone, name)[:, 0])
 
 
 def test_what_comes_next_is_the_text_and_then_the_models_choice(trace):

@@ -14,6 +14,7 @@ from playground.gpt.generate import generate
 from playground.gpt.model import GPTModel
 from tests.load import crowd
 
+from .alone import alone
 from .clock import in_status, interleaved
 from .generation import milliseconds
 from .how import How
@@ -68,16 +69,21 @@ def by_length(how: How, config: GPTConfig, called: str, lengths: Sequence[int]) 
 
 
 def by_visitors(how: How) -> list[Row]:
-    """Scripted people at the page, who step, switch and now and then sweep."""
-    steps: list[tuple[int, list[float]]] = []
-    memory: list[tuple[int, list[float]]] = []
-    for visitors in VISITORS:
-        port = free_port()
-        with running(app(port), port) as server:
-            seen = asyncio.run(crowd(f"http://127.0.0.1:{port}", visitors, CROWD_SECONDS))
-            memory.append((visitors, [in_status("VmRSS", server) / 1e6]))
-        steps.append((visitors, milliseconds(seen.seconds["step"])))
+    """Scripted people at the page, who step, switch and now and then sweep.
+
+    In a process of their own: nnsight, once imported, puts a `save` on every object, which breaks imports of others.
+    """
+    seen = {visitors: alone("growth", how, visitors=visitors) for visitors in VISITORS}
+    steps, memory = ([(visitors, each[name]) for visitors, each in seen.items()] for name in ("steps", "memory"))
     return [*curve("storyteller: a step", "ms", "visitors", steps), *curve("server's memory", "MB", "visitors", memory)]
+
+
+def measured_alone(_: How, visitors: int) -> dict[str, list[float]]:
+    """What so many visitors wait for a step and take of memory. Units: ms, MB"""
+    port = free_port()
+    with running(app(port), port) as server:
+        seen = asyncio.run(crowd(f"http://127.0.0.1:{port}", visitors, CROWD_SECONDS))
+        return {"steps": milliseconds(seen.seconds["step"]), "memory": [in_status("VmRSS", server) / 1e6]}
 
 
 def measure(how: How) -> list[Row]:

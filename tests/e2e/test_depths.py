@@ -103,9 +103,9 @@ def test_one_layer_norm_is_shown_value_by_value(home):
         shown = home.figure("norm-standing-out")["data"]
         np.testing.assert_allclose(numbers(shown[2]["x"]), site.normalised[7][features].numpy(), atol=1e-5)
         expect(home.find("#norm-standing-out .note")).to_contain_text(str(int(features[0])))
-        learnt = home.figure("norm-scale-shift")["data"]
-        np.testing.assert_allclose(numbers(learnt[0]["y"]), site.scale.numpy(), atol=1e-6)
-        np.testing.assert_allclose(numbers(learnt[1]["x"]), features.numpy())
+        learned = home.figure("norm-scale-shift")["data"]
+        np.testing.assert_allclose(numbers(learned[0]["y"]), site.scale.numpy(), atol=1e-6)
+        np.testing.assert_allclose(numbers(learned[1]["x"]), features.numpy())
 
 
 def test_a_box_of_the_model_opens_the_very_lines_that_compute_it(home):

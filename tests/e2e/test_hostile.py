@@ -54,6 +54,49 @@ def texts_are_literal(page):
         assert not {"<", "$"} & set(re.sub("<br>|</?extra>", "", text)), text
 
 
+GOT_IN = """async () => {
+  const box = document.createElement('div');
+  box.innerHTML = '<img src="data:," onerror="window.__pwn=1"><svg onload="window.__pwn=1"></svg>';
+  document.body.append(box);
+  const script = document.createElement('script');
+  script.textContent = 'window.__pwn=1';
+  document.body.append(script);
+  await new Promise((done) => setTimeout(done, 300));
+  box.remove();
+}"""
+
+
+def names_in_csv(visitor):
+    """In a table a formula is text, behind an apostrophe."""
+    visitor.show_tab("attention")
+    visitor.find("#attention-map .save summary").first.click()
+    with visitor.page.expect_download() as download:
+        visitor.find("#attention-map .save").first.get_by_text("CSV", exact=True).click()
+    rows = list(csv.DictReader(io.StringIO(download.value.path().read_text("utf-8-sig"))))
+    names = {int(row["x"]): row["x name"] for row in rows}
+    return [names[at] for at in range(len(names))]
+
+
+def report_of(visitor, folder, tokens):
+    """The file is the page again, with nobody to ask."""
+    visitor.find("#take-home-section .label-wrap").click()
+    with visitor.page.expect_download() as download:
+        visitor.find("#take-home .report").click()
+    file = folder / "report.html"
+    download.value.save_as(file)
+    opened = visitor.context.new_page()
+    said = []
+    opened.on("console", lambda each: said.append(each.text) if each.type == "error" else None)
+    opened.goto(file.as_uri())
+    expect(opened.locator("#player .tok")).to_have_count(tokens)
+    wait_until(opened, "[...document.querySelectorAll('.plot')].every((each) => each.data)")
+    texts_are_literal(opened)
+    assert opened.evaluate(MADE) == NOTHING
+    assert "<img src=x onerror=" in opened.title()
+    assert said == []
+    return opened
+
+
 def test_a_hostile_prompt_is_text_in_every_tab_and_in_what_is_taken_home(visit, tmp_path):
     hostile = visit("en", {"prompt": PROMPT, "tab": "<svg onload=window.__pwn=1>"})
     page = hostile.page
@@ -77,43 +120,14 @@ def test_a_hostile_prompt_is_text_in_every_tab_and_in_what_is_taken_home(visit, 
     expect(hostile.alert).to_contain_text("<img src=x onerror=window.__pwn=1>")
     assert page.evaluate(MADE) == NOTHING
     assert page.title() == "GPT Playground"
-    # In a table a formula is text, behind an apostrophe; the file is the page again, with nobody to ask.
-    hostile.show_tab("attention")
-    hostile.find("#attention-map .save summary").first.click()
-    with page.expect_download() as download:
-        hostile.find("#attention-map .save").first.get_by_text("CSV", exact=True).click()
-    rows = list(csv.DictReader(io.StringIO(download.value.path().read_text("utf-8-sig"))))
-    names = {int(row["x"]): row["x name"] for row in rows}
-    for at, label in enumerate(read.labels):
-        shown = label if len(label) <= 14 else f"{label[:13]}…"
-        assert names[at] == (f"'{shown}" if shown[0] in "=+-@" else shown)
-    hostile.find("#take-home-section .label-wrap").click()
-    with page.expect_download() as download:
-        hostile.find("#take-home .report").click()
-    file = tmp_path / "report.html"
-    download.value.save_as(file)
-    opened = hostile.context.new_page()
-    said = []
-    opened.on("console", lambda each: said.append(each.text) if each.type == "error" else None)
-    opened.goto(file.as_uri())
-    expect(opened.locator("#player .tok")).to_have_count(len(read.labels))
-    wait_until(opened, "[...document.querySelectorAll('.plot')].every((each) => each.data)")
-    texts_are_literal(opened)
-    assert opened.evaluate(MADE) == NOTHING
-    assert "<img src=x onerror=" in opened.title()
-    assert said == []
+    assert names_in_csv(hostile) == [
+        f"'{shown}" if shown[0] in "=+-@" else shown
+        for shown in (label if len(label) <= 14 else f"{label[:13]}…" for label in read.labels)
+    ]
+    report = report_of(hostile, tmp_path, len(read.labels))
     # And where markup got in after all, the policy of the page and of the file lets none of it run.
-    for each in (page, opened):
-        each.evaluate("""async () => {
-          const box = document.createElement('div');
-          box.innerHTML = '<img src="data:," onerror="window.__pwn=1"><svg onload="window.__pwn=1"></svg>';
-          document.body.append(box);
-          const script = document.createElement('script');
-          script.textContent = 'window.__pwn=1';
-          document.body.append(script);
-          await new Promise((done) => setTimeout(done, 300));
-          box.remove();
-        }""")
+    for each in (page, report):
+        each.evaluate(GOT_IN)
         assert each.evaluate("window.__pwn ?? null") is None
     blocked = [each for each in hostile.errors if "Content Security Policy" in each]
     assert len(blocked) >= 2

@@ -99,7 +99,7 @@ def test_O_CKP_10_heads_that_do_not_divide_are_refused(tmp_path):
     values = refused(fixture.write(tmp_path, n_embd=10, n_head=4), HeadsDoNotDivide)
     assert (values["emb_dim"], values["n_heads"]) == (10, 4)
     said = say_error("en", HeadsDoNotDivide(**values))
-    assert "The embedding size must be a multiple of heads: 10 is not one of 4" in said
+    assert "The embedding size must be a multiple of the number of heads: 10 is none of 4" in said
 
 
 @pytest.mark.parametrize(

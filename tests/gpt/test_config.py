@@ -4,10 +4,11 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from playground.errors import ConfigValue, HeadsDoNotDivide
+from playground.errors import ConfigValue, HeadsAndLayersSwapped, HeadsDoNotDivide
 from playground.gpt.cache import KVCache
 from playground.gpt.config import PRESETS, GPTConfig, forward_flops
 from playground.gpt.model import GPTModel
+from playground.text import say_error
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -39,10 +40,10 @@ def test_O_CKP_10_heads_must_divide_the_width():
     with pytest.raises(HeadsDoNotDivide) as refused:
         GPTConfig(emb_dim=10, n_heads=4)
     assert (refused.value.values["emb_dim"], refused.value.values["n_heads"]) == (10, 4)
-    assert not refused.value.values["swapped"]
+    assert type(refused.value) is HeadsDoNotDivide
 
 
 def test_O_CKP_10_a_hint_when_heads_and_layers_look_swapped():
-    with pytest.raises(HeadsDoNotDivide) as refused:
+    with pytest.raises(HeadsAndLayersSwapped) as refused:
         GPTConfig(emb_dim=1600, n_heads=48, n_layers=25)
-    assert refused.value.values["swapped"]
+    assert "25, the layers; are the two swapped?" in say_error("en", refused.value)

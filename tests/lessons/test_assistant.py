@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from playground.errors import PromptEmpty
+from playground.errors import TextEmpty
 from playground.gpt.generate import generate
 from playground.gpt.sampling import GREEDY
 from playground.gpt.train import take_step
@@ -174,7 +174,7 @@ def test_the_shipped_reward_model_prefers_happy_endings_and_does_not_understand_
 
 
 def test_a_text_without_tokens_has_no_reward():
-    with pytest.raises(PromptEmpty):
+    with pytest.raises(TextEmpty):
         reward_model.score("")
 
 

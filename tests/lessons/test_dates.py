@@ -5,7 +5,7 @@ from datetime import date
 import pytest
 import torch
 
-from playground.errors import CharacterUnknown, PromptEmpty, PromptTooLong
+from playground.errors import CharacterUnknown, TextEmpty, TooManyCharacters
 from playground.lessons.date_forms import FORMS, days, ordinal, written
 from playground.lessons.encoder_decoder import (
     ALPHABET,
@@ -133,9 +133,9 @@ def test_the_decoder_never_sees_what_it_has_not_written():
 @pytest.mark.parametrize(
     ("text", "error", "values"),
     [
-        ("  ", PromptEmpty, {}),
+        ("  ", TextEmpty, {}),
         ("3 mai 2021 à", CharacterUnknown, {"value": "à", "alphabet": "a-z 0-9 , . / - 年 月 日"}),
-        ("1" * 33, PromptTooLong, {"characters": 33, "limit": 32}),
+        ("1" * 33, TooManyCharacters, {"characters": 33, "limit": 32}),
     ],
     ids=["empty", "letter outside the alphabet", "too long"],
 )

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from playground.errors import NothingToFill, OutOfRange, PromptEmpty, TextTooLong
+from playground.errors import NothingToFill, OutOfRange, TextEmpty, TextTooLong
 from playground.lessons.bundled import storyteller, words
 from playground.lessons.masked_language_model import (
     BOTH_SIDES,
@@ -119,7 +119,7 @@ def test_a_blank_is_one_token_and_takes_the_space_before_it():
 
 @pytest.mark.parametrize(
     ("text", "error"),
-    [("", PromptEmpty), ("The cat. " * 60 + "___", TextTooLong)],
+    [("", TextEmpty), ("The cat. " * 60 + "___", TextTooLong)],
     ids=["empty", "too long"],
 )
 def test_texts_that_cannot_be_read_are_refused(text, error):

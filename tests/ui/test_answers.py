@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import fixture
-from playground.errors import InputError, NotANumber, NotWhole, OutOfRange, PromptEmpty, UnknownToken
+from playground.errors import InputError, NotANumber, NotWhole, OutOfRange, TextEmpty, UnknownToken
 from playground.gpt.model import GPTModel
 from playground.gpt.sampling import Sampling, stages
 from playground.models import Models
@@ -190,7 +190,7 @@ def test_an_answer_for_a_text_that_is_gone_changes_nothing(answers, session):
 @pytest.mark.parametrize(
     ("place", "instead", "error"),
     [(10, 17, OutOfRange), (-1, 17, OutOfRange), (1.5, 17, NotWhole), (None, 17, NotANumber), (3, -1, UnknownToken),
-     (3, 50257, UnknownToken), (3, 10**400, UnknownToken), (3, "", PromptEmpty), (3, None, PromptEmpty),
+     (3, 50257, UnknownToken), (3, 10**400, UnknownToken), (3, "", TextEmpty), (3, None, TextEmpty),
      (3, ["a"], InputError), (3, True, InputError)],
 )  # fmt: skip
 def test_a_branch_that_cannot_be_is_refused_and_nothing_is_lost(answers, session, place, instead, error):
@@ -205,7 +205,8 @@ def test_a_restored_text_is_checked_like_any_other(answers):
     for query in ({"n": "many"}, {"off": "attention.99"}, {"at": "999"}):
         with pytest.raises(InputError):
             answers.restore(query, start)
-    for query in ({"kept": "99"}, {"kept": "x"}, {"made": "1.x"}, {"made": "1..2"}, {"made": "50257"}, {"made": "-1"},
+    for query in ({"kept": "99"}, {"kept": "x"}, {"kept": "0"}, {"kept": "0", "n": "3"},
+                  {"made": "1.x"}, {"made": "1..2"}, {"made": "50257"}, {"made": "-1"},
                   {"made": ".".join(["1"] * 201)}):  # fmt: skip
         with pytest.raises(InputError):
             answers.restore(query, start)
@@ -234,6 +235,13 @@ def test_looking_at_the_stages_makes_no_pass(answers, session, monkeypatch):
 
 def test_greedy_has_no_stages(answers, session):
     assert answers.stages(session, 3, *GREEDILY)["staged"] is None
+
+
+def test_a_guess_and_the_stages_say_of_which_text_they_are(answers, session):
+    asked = view.text_id(session.request)
+    assert answers.ask(session, "the", 3)["text"] == answers.stages(session, 3, *SAMPLED)["text"] == asked
+    answers.flip(session, ["attention.0"], *GREEDILY)
+    assert answers.ask(session, "the", 3)["text"] == view.text_id(session.request) != asked
 
 
 def test_two_decisions_at_once_are_both_kept(answers, session):

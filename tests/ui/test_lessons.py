@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from playground.errors import InputError, NotAChoice, NotANumber, NotWhole, OutOfRange, PromptEmpty, PromptTooLong
+from playground.errors import InputError, NotAChoice, NotANumber, NotWhole, OutOfRange, TextEmpty, TooManyCharacters
 from playground.lessons import LESSONS
 from playground.lessons.lesson import Choice, Experiment, Flag, Number, Numbers, Seed, Text
 from playground.runs import Request, Runs
@@ -94,8 +94,8 @@ ODD = [
     ("number", True, NotANumber), ("whole", 1.5, NotWhole), ("whole", 10**400, OutOfRange),
     ("numbers", [1.0], NotAChoice), ("numbers", [1.0, float("inf")], NotANumber), ("numbers", "12", NotAChoice),
     ("numbers", [1.0, 9.0], OutOfRange), ("choice", "c", NotAChoice), ("choice", ["a"], NotAChoice),
-    ("flag", 1, NotAChoice), ("flag", None, NotAChoice), ("seed", -1, OutOfRange), ("text", "", PromptEmpty),
-    ("text", "x" * 11, PromptTooLong), ("text", 5, NotAChoice),
+    ("flag", 1, NotAChoice), ("flag", None, NotAChoice), ("seed", -1, OutOfRange), ("text", "", TextEmpty),
+    ("text", "x" * 11, TooManyCharacters), ("text", 5, NotAChoice),
 ]  # fmt: skip
 
 

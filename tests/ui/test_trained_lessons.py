@@ -32,13 +32,13 @@ def test_the_first_token_changed_leaves_nothing_before_it():
 
 def test_the_year_is_looked_for_where_it_stands():
     for text, part in (("3rd of May 2021", "end"), ("2021/12/25", "beginning")):
-        shown = dates.draw_decode(encoder_decoder.decode(text, 10, "2", "all"), "en")
+        shown = dates.draw_decode(encoder_decoder.decode(text, 10, "1", "all"), "en")
         assert right(shown, "q_where") == part
         assert right(shown, "q_ahead") == "encoder"
 
 
 def test_rows_not_written_yet_are_gaps():
-    found = encoder_decoder.decode("3 May 2021", 4, "1", "3")
+    found = encoder_decoder.decode("3 May 2021", 4, "0", "2")
     assert found.cross[:4].isfinite().all()
     assert found.cross[4:].isnan().all()
     assert found.written == "2021-05-03"

@@ -1,10 +1,10 @@
 """On the page: LayerNorm of one vector, and LayerNorm beside BatchNorm."""
 
 from playground.figures.lessons.charts import ChartWords, Series, bars
+from playground.figures.numbers import brief
 from playground.figures.style import ACCENT, BLUES, FEED_FORWARD, GREENS, NORM, RESIDUAL
 from playground.gpt import model
 from playground.lessons import layer_norm as lesson
-from playground.text import brief
 from playground.ui.html import Picture
 
 from .view import Question, Shown, View
@@ -29,9 +29,9 @@ def draw_vector(found: lesson.Vector, lang: str) -> Shown:
     )
     count, squares = len(shown.x), (shown.x - shown.mean).square().sum()
     note = word(
-        "note", mean=f"{shown.mean:.4g}", squares=f"{squares:.4g}",
-        divisor=count if found.biased else count - 1, variance=f"{shown.variance:.4g}",
-        root=f"{(shown.variance + found.eps).sqrt():.4g}", mean_normalised=f"{shown.normalised.mean():z.4f}",
+        "note", mean=brief(shown.mean, 4), squares=brief(squares, 4),
+        divisor=count if found.biased else count - 1, variance=brief(shown.variance, 4),
+        root=brief((shown.variance + found.eps).sqrt(), 4), mean_normalised=f"{shown.normalised.mean():z.4f}",
         variance_normalised=f"{shown.normalised.var(correction=0):.4f}",
     )  # fmt: skip
     return Shown({"vector": Picture(drawn, [note])}, [double(found), divisor(found), flat(found)])
@@ -40,21 +40,21 @@ def draw_vector(found: lesson.Vector, lang: str) -> Shown:
 def double(found: lesson.Vector) -> Question:
     shown, doubled = found.shown.normalised.abs().max(), found.doubled.normalised.abs().max()
     right = "nearly" if doubled <= 1.01 * shown else "between" if doubled <= 1.99 * shown else "twice"
-    values = {"shown": f"{shown:.4g}", "doubled": f"{doubled:.4g}", "eps": f"{found.eps:g}"}
+    values = {"shown": brief(shown, 4), "doubled": brief(doubled, 4), "eps": brief(found.eps)}
     return Question("q_double", ("nearly", "between", "twice"), right, values)
 
 
 def divisor(found: lesson.Vector) -> Question:
     biased, unbiased = found.over_count.normalised.abs().max(), found.over_one_less.normalised.abs().max()
     right = "closer" if unbiased < biased else "farther" if unbiased > biased else "same"
-    values = {"biased": f"{biased:.4g}", "unbiased": f"{unbiased:.4g}"}
+    values = {"biased": brief(biased, 4), "unbiased": brief(unbiased, 4)}
     return Question("q_divisor", ("closer", "same", "farther"), right, values)
 
 
 def flat(found: lesson.Vector) -> Question:
     first = found.flat.normalised[0]
     right = "zeros" if not found.flat.normalised.any() else "ones" if first == 1 else "undefined"
-    values = {"first": f"{first:.4g}", "root": f"{(found.flat.variance + found.eps).sqrt():.4g}"}
+    values = {"first": brief(first, 4), "root": brief((found.flat.variance + found.eps).sqrt(), 4)}
     return Question("q_flat", ("ones", "zeros", "undefined"), right, values)
 
 

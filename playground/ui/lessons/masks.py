@@ -1,10 +1,10 @@
 """On the page: a blank filled from one side and from both, two losses, and what the causal mask promises."""
 
 from playground.figures.lessons.charts import ChartWords, Series, bars, heat
+from playground.figures.numbers import brief
 from playground.figures.style import ATTENTION, FEED_FORWARD
 from playground.gpt.model import MultiHeadAttention
 from playground.lessons import masked_language_model as lesson
-from playground.text import brief
 from playground.ui.html import Picture
 
 from .view import Question, Shown, View

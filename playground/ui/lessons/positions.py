@@ -3,11 +3,11 @@
 import torch
 
 from playground.figures.lessons.charts import ChartWords, Series, bars, heat, lines
+from playground.figures.numbers import brief
 from playground.figures.style import ACCENT, ATTENTION, OFF, RESIDUAL
 from playground.gpt import model
 from playground.lessons import position_encodings as encodings
 from playground.lessons import positions as lesson
-from playground.text import brief
 from playground.ui.html import Picture
 
 from .view import Question, Shown, View
@@ -20,7 +20,7 @@ EXACT = 1e-6  # in float64
 
 def draw_order(found: lesson.Order, lang: str) -> Shown:
     word = words(lang, "order")
-    tokens = [f"{i + 1} {label}" for i, label in enumerate(found.labels)]
+    tokens = [f"{i} {label}" for i, label in enumerate(found.labels)]
 
     def weights(which: int) -> Picture:
         name = ("written", "reordered")[which]

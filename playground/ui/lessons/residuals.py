@@ -3,10 +3,10 @@
 import math
 
 from playground.figures.lessons.charts import ChartWords, Series, bars, lines
+from playground.figures.numbers import brief
 from playground.figures.style import ACCENT, FEED_FORWARD, NORM, OFF, RESIDUAL
 from playground.gpt import model
 from playground.lessons import residuals as lesson
-from playground.text import brief
 from playground.ui.html import Picture
 
 from .view import Question, Shown, View
@@ -65,10 +65,10 @@ def draw_race(found: lesson.Race, lang: str) -> Shown:
     ends = {kind: recent(found.loss[kind], RECENT) for kind in lesson.KINDS}
     shown = {kind: f"{loss:.3f}" for kind, loss in ends.items()} | {"step": str(found.steps)}
     best = min(ends, key=lambda kind: ends[kind])
-    learnt = ends["without"] < 0.9 * GUESSING
+    learned = ends["without"] < 0.9 * GUESSING
     questions = [
         Question("q_best", lesson.KINDS, best, shown),
-        Question("q_without", ("yes", "no"), yes(learnt), shown | {"guessing": f"{GUESSING:.3f}"}),
+        Question("q_without", ("yes", "no"), yes(learned), shown | {"guessing": f"{GUESSING:.3f}"}),
     ]
     return Shown({"race_loss": Picture(drawn, [word("note", depth=found.depth, **shown)])}, questions)
 

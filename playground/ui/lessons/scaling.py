@@ -8,6 +8,7 @@ from playground.figures.lessons.charts import ChartWords, Series, bars, lines
 from playground.figures.style import ACCENT, ATTENTION, FEED_FORWARD, NORM, OFF, RESIDUAL
 from playground.lessons import scaling
 from playground.lessons import scaling_grid as lesson
+from playground.text import sentences
 from playground.ui.html import Picture
 
 from .view import Question, Shown, View
@@ -144,8 +145,20 @@ def which(fitted: lesson.Fitted) -> Question:
 # The calculator.
 
 
+def told_costs(found: lesson.Calculated, word: Word) -> tuple[str, str]:
+    """What the training asked for costs, and what GPT-3's did under the same assumptions."""
+    costs, gpt_3 = found.cost, scaling.cost(*scaling.GPT_3_PAPER, found.gpu, found.utilisation / 100)
+    same = {"gpu": found.gpu.upper(), "utilisation": f"{found.utilisation:g}"}
+    asked = word(
+        "note", parameters=short(found.asked.parameters), tokens=short(found.asked.tokens), flops=powers(costs.flops),
+        weights=size_of(costs.weight_bytes), training=size_of(costs.training_bytes), hours=f"{costs.gpu_hours:,.0f}",
+        peak=f"{scaling.GPUS[found.gpu] / 1e12:.0f}", years=f"{costs.gpu_hours / 24 / 365.25:,.1f}", **same,
+    )  # fmt: skip
+    return asked, word("gpt_3_note", flops=powers(gpt_3.flops), hours=f"{gpt_3.gpu_hours:,.0f}", **same)
+
+
 def draw_calculator(found: lesson.Calculated, lang: str) -> Shown:
-    word, costs = words(lang, "calculator"), found.cost
+    word = words(lang, "calculator")
     colours = {"hoffmann": ATTENTION, "besiroglu": NORM}
     curves = [Series(word(name), losses, colours[name], x=found.sizes) for name, losses in found.losses.items()]
     here = Series(word("here"), [found.loss], OFF, x=[found.asked.parameters], markers=True)
@@ -154,24 +167,10 @@ def draw_calculator(found: lesson.Calculated, lang: str) -> Shown:
         word("rule"), [scaling.HOFFMANN.loss(*found.rule)], FEED_FORWARD, x=[found.rule.parameters], markers=True
     )
     chart = lines([*curves, here, best, rule], ChartWords(word("picture"), word("parameters"), word("loss")), log="x")
-    cost_note = word(
-        "note", parameters=short(found.asked.parameters), tokens=short(found.asked.tokens), flops=powers(costs.flops),
-        weights=size_of(costs.weight_bytes), training=size_of(costs.training_bytes), hours=f"{costs.gpu_hours:,.0f}",
-        gpu=found.gpu.upper(), peak=f"{scaling.GPUS[found.gpu] / 1e12:.0f}", utilisation=f"{found.utilisation:g}",
-        years=f"{costs.gpu_hours / 24 / 365.25:,.1f}",
-    )  # fmt: skip
-    gpt_3 = scaling.cost(*scaling.GPT_3_PAPER, found.gpu, found.utilisation / 100)
     budgets = {"best": found.best, "refitted": found.refitted, "rule": found.rule}
     told = {f"{name}_n": short(each.parameters) for name, each in budgets.items()}
     told |= {f"{name}_d": short(each.tokens) for name, each in budgets.items()}
     budget_note = word("budget_note", **told)
-    gpt_3_note = word(
-        "gpt_3_note",
-        flops=powers(gpt_3.flops),
-        hours=f"{gpt_3.gpu_hours:,.0f}",
-        gpu=found.gpu.upper(),
-        utilisation=f"{found.utilisation:g}",
-    )
     budget = bars(
         [word(f"{name}_name") for name in ("asked", *budgets)],
         [
@@ -182,7 +181,7 @@ def draw_calculator(found: lesson.Calculated, lang: str) -> Shown:
         ChartWords(word("ratios"), "", word("ratio")),
     )
     pictures = {
-        "calculator_curve": Picture(chart, [f"{cost_note} {gpt_3_note}"]),
+        "calculator_curve": Picture(chart, [sentences(lang, *told_costs(found, word))]),
         "calculator_ratio": Picture(budget, [budget_note]),
     }
     return Shown(pictures, [hungry(found), hours(found)])

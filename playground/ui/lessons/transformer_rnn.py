@@ -5,11 +5,11 @@ from collections.abc import Callable
 
 from playground.figures.follow import Drawing
 from playground.figures.lessons.charts import ChartWords, Series, bars, lines
+from playground.figures.numbers import brief
 from playground.figures.style import ATTENTION, FEED_FORWARD, NORM, OFF, RESIDUAL
 from playground.gpt import config, model
 from playground.lessons import recurrent
 from playground.lessons import transformer_rnn as lesson
-from playground.text import brief
 from playground.ui.html import Picture
 
 from .scaling import short

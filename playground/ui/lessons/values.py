@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from playground.errors import NotAChoice, PromptTooLong
+from playground.errors import NotAChoice, TooManyCharacters
 from playground.lessons.lesson import Choice, Control, Experiment, Flag, Number, Numbers, Seed
 from playground.ui import checks
 
@@ -10,7 +10,7 @@ from playground.ui import checks
 def checked(experiment: Experiment, given: Any) -> dict[str, Any]:
     """A value for every control: what is `given`, or else the one it begins with.
 
-    Raises: NotANumber, OutOfRange, NotAChoice, PromptEmpty, PromptTooLong
+    Raises: NotANumber, OutOfRange, NotAChoice, TextEmpty, TooManyCharacters
     """
     given = given if isinstance(given, dict) else {}
     return {
@@ -29,14 +29,14 @@ def value(control: Control, given: Any) -> Any:
                 raise NotAChoice(name=name, value=given, choices=f"{len(control.value)} numbers")
             return tuple(number(control, each) for each in given)
         case Choice():
-            return one_of(name, given, control.choices)
+            return checks.choice(name, given, control.choices)
         case Flag():
-            return one_of(name, given, (True, False))
+            return checks.choice(name, given, (True, False))
         case Seed():
             return checks.whole(name, given, 0, control.high)
     written = "" if given == "" and control.empty else checks.text(given, name)
     if len(written) > control.longest:
-        raise PromptTooLong(characters=len(written), limit=control.longest)
+        raise TooManyCharacters(characters=len(written), limit=control.longest)
     return written
 
 
@@ -44,10 +44,3 @@ def number(control: Number | Numbers, given: Any) -> float:
     """Whole where the control moves in whole steps from a whole number."""
     whole = float(control.step).is_integer() and float(control.low).is_integer()
     return (checks.whole if whole else checks.number)(control.name, given, control.low, control.high)
-
-
-def one_of(name: str, given: Any, choices: tuple[Any, ...]) -> Any:
-    """By type too: 1 is not True. Raises: NotAChoice"""
-    if any(type(given) is type(each) and given == each for each in choices):
-        return given
-    raise NotAChoice(name=name, value=given, choices=", ".join(map(str, choices)))
