@@ -6,7 +6,8 @@ playground.player = (element, props, watch, branch, ...asks) => {
   const bar = element.querySelector('.transport');
   const notes = element.querySelector('.notices');
   const SPEEDS = [0.5, 1, 2, 4, 16];
-  let view = null, busy = false, playing = false, goal = 0, timer = null, asking = null, speed = 2;
+  const BREATH = 4; // milliseconds between two tokens at least, in which the browser shows the one
+  let view = null, busy = false, playing = false, goal = 0, timer = null, due = 0, asking = null, speed = 2;
   const words = () => props.words[state.lang];
   const last = () => view.start + view.steps.length - 1;
   const made = () => view.start + view.labels.length - view.n_prompt;
@@ -84,13 +85,15 @@ playground.player = (element, props, watch, branch, ...asks) => {
   function tick() {
     clearTimeout(timer);
     if (!playing) return;
+    const begun = performance.now(), beat = 600 / speed;
     const ahead = last() - state.at, left = goal ? goal - made() : Infinity;
     const count = Math.min(speed < 4 ? 1 : speed, left);
     if (left > 0 && !view.stop && ahead < count / 2) more(count);
     if (ahead > 0) playground.select(state.at + 1);
     else if (!busy) return halt();
     else return; // the answer goes on
-    timer = setTimeout(tick, 600 / speed);
+    due = Math.max((begun - due < beat ? due : begun) + beat, performance.now() + BREATH); // drawing takes part of the beat
+    timer = setTimeout(tick, due - performance.now());
   }
 
   // A new text replaces all; more of the same text is added at the end, where the last position now knows its choice.
@@ -233,8 +236,7 @@ playground.player = (element, props, watch, branch, ...asks) => {
   });
   document.addEventListener('click', (event) => { if (event.target.closest?.('#run')) playground.say('asked'); });
   document.addEventListener('keydown', (event) => { if (event.key === 'Enter' && !event.shiftKey && event.target.closest?.('#prompt')) playground.say('asked'); });
-  on('view', answered);
-  on('refused', answered);
+  for (const name of ['view', 'refused', 'settled']) on(name, answered);
 
   on('at', mark);
   on('language', () => { label(); if (view) { draw(null); mark(); } });

@@ -134,12 +134,15 @@ class Answers:
             session.put(request, session.choice)
         return shown
 
-    def change_model(
-        self, session: Session, name: Any, prompt: Any, count: Any, progress: Progress, *how: Any
-    ) -> dict[str, Any]:
-        """The prompt read by another model, with nothing off; a model that cannot be had changes nothing."""
+    def change_model(self, session: Session, name: Any, prompt: Any, count: Any, progress: Progress, *how: Any) -> Any:
+        """The prompt read by another model, with nothing off.
+
+        A model that cannot be had changes nothing, nor does one that came when another was wanted already.
+        """
         self.models.get(name, progress)  # which may take minutes
         with session.deciding:
+            if session.wanted not in (None, name):
+                return gr.skip()
             old = session.request
             request = Request(name, prompt if isinstance(prompt, str) and prompt else old.prompt, turn=old.turn + 1)
             choice = self.choice(name, *how)

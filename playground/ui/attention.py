@@ -136,8 +136,8 @@ def build(wiring: Wiring, first: Run) -> Part:
     def pick_both(event: gr.EventData, session: Session) -> list[int]:
         return picked(event, session, wiring, "layer", "head")
 
-    wiring.on([small.pick, numbers.pick], pick, [wiring.session], [head], asked=False)
-    wiring.on([every.pick], pick_both, [wiring.session], [layer, head], asked=False)
+    wiring.on([small.pick, numbers.pick], pick, [wiring.session], [head], asked=False, trigger_mode="multiple")
+    wiring.on([every.pick], pick_both, [wiring.session], [layer, head], asked=False, trigger_mode="multiple")
     return Part(tab, {"layer": (layer, COUNTS["layer"]), "head": (head, COUNTS["head"])}, most_telling)
 
 

@@ -113,4 +113,4 @@ def section(wiring: Wiring, tab: str) -> None:
     def typed(text: Any) -> str:
         return text[:ASKED_CHARACTERS] if isinstance(text, str) else ""
 
-    wiring.on([box.submit, box.blur], typed, [box], [asked])
+    wiring.on([box.submit, box.blur], typed, [box], [asked], trigger_mode="always_last")

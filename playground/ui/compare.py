@@ -134,7 +134,8 @@ def wire(wiring: Wiring, answers: Answers, kind: gr.Dropdown, prompt: gr.Textbox
         return compared
 
     kind.change(None, kind, None, js="(kind) => { document.querySelector('#compare').dataset.kind = kind; return []; }")
-    wiring.on([kind.input, prompt.submit, prompt.blur], choose, [wiring.session, kind, prompt], [chosen])
+    wiring.on([kind.input, prompt.submit, prompt.blur], choose, [wiring.session, kind, prompt], [chosen],
+              trigger_mode="always_last")  # fmt: skip
 
 
 def picture(wiring: Wiring) -> None:

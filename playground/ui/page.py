@@ -172,7 +172,13 @@ def wire_run(wiring: Wiring, answers: Answers, controls: Controls) -> None:
         return echoed(event, answers.ask(session, said(event, "text"), said(event, "at")))
 
     begin = [controls.run.click, controls.prompt.submit]
-    on(begin, answers.run, [session, controls.prompt, controls.count, *how], [controls.player])
+    on(
+        begin,
+        answers.run,
+        [session, controls.prompt, controls.count, *how],
+        [controls.player],
+        trigger_mode="always_last",
+    )
     for part in TABS:
         wire_need(wiring, answers, controls, part.TAB)
     on([controls.switches.flip], flip, [session, *how], [controls.player], trigger_mode="multiple")
@@ -215,7 +221,10 @@ def wire_model(wiring: Wiring, answers: Answers, controls: Controls, parts: dict
 
     def read(session: Session, lang: str, name: Any, report: Progress, *asked: Any) -> list[Any]:
         prompt, count, *how = asked
+        session.wanted = name
         shown = answers.change_model(session, name, prompt, count, report, *how)
+        if shown == gr.skip():
+            return [shown] * len(outputs)
         model = answers.models.get(name)
         begun = openings(parts, answers.runs(session.request))
         return [shown, shape(model, session.request.ablation), *wiring.dress(lang, model), *begun, *[0] * len(reset)]
@@ -227,13 +236,14 @@ def wire_model(wiring: Wiring, answers: Answers, controls: Controls, parts: dict
             progress(share, desc=say(lang, "notices.downloading", name=name, share=f"{share:.0%}", size=size))
 
         if name == session.request.model:  # the list says `input` when one merely tabs past it
+            session.wanted = name
             return [gr.skip()] * len(outputs)
         return read(session, lang, name, report, prompt, count, choosing, temperature, top_k, top_p, seed)
 
     def through(event: gr.EventData, session: Session, lang: str, *asked: Any) -> list[Any]:
         own = borrowed(wiring.models, said(event, "model"))
         shown, *others = read(session, lang, own.name, lambda *_: None, *asked)
-        return [echoed(event, shown), *others]
+        return [shown if shown == gr.skip() else echoed(event, shown), *others]
 
     reset = [control for part in parts.values() for control in part.reset]
     asked = [controls.model, controls.prompt, controls.count, *controls.how]
@@ -242,7 +252,7 @@ def wire_model(wiring: Wiring, answers: Answers, controls: Controls, parts: dict
     known = [wiring.session, wiring.lang]
     changed = [
         wiring.on([controls.model.input], change, [*known, *asked], outputs,
-                  show_progress="full", show_progress_on=[controls.model]),
+                  show_progress="full", show_progress_on=[controls.model], trigger_mode="multiple"),
         *(wiring.on([part.through], through, [*known, *asked[1:]], outputs) for part in parts.values() if part.through),
     ]  # fmt: skip
     for each in changed:

@@ -47,6 +47,7 @@ class Session:
         self.request = request
         self.choice = Choice()  # of the token written last
         self.arrived = False  # whether its page has said what its address asks for
+        self.wanted: str | None = None  # the model that was asked for last
         self.beside: Request | None = None  # another prompt it is compared with, as far as that is written
         self.work: object | None = None  # the long work that is wanted; it stops when something else stands here
         self.training: Training | None = None

@@ -124,7 +124,8 @@ def wire(wiring: Wiring, control: Any, file: Any, report: Callable[..., Path]) -
         check_size(run.trace.n_bytes(), wiring.runs.limits)
         return str(made(file, lambda folder: write_npz(folder, session.request, run)))
 
-    fetched(wiring.on([control.wanted], make, [wiring.session, wiring.lang, *wiring.controls], [file]), file)
+    known = [wiring.session, wiring.lang, *wiring.controls]
+    fetched(wiring.on([control.wanted], make, known, [file], trigger_mode="multiple"), file)
 
 
 def made(file: gr.File, write: Callable[[Path], Path]) -> Path:

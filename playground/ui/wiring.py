@@ -253,6 +253,9 @@ class Wiring:
         What a visitor asked for clears the last refusal when it succeeds; what merely follows from it (not `asked`)
         leaves it standing. Only what happens on `arriving` may come before the session knows its page.
 
+        Gradio drops what is asked while the same is being answered: where a visitor may be quicker, `trigger_mode` is
+        "always_last", which asks once more with what the controls hold then, or "multiple" for events that carry data.
+
         The state of every event is shown, hidden, on the alert alone: at each message Gradio copies all components
         that ever showed one, with all inside them, and after a page's first event that was half of what a step took.
         """

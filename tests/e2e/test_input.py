@@ -136,7 +136,7 @@ def test_O_CKP_16_a_model_that_cannot_be_had_offline_is_one_sentence_and_the_old
 def test_another_model_reads_the_same_prompt(visit, lang):
     visitor = visit(lang, "n=0")
     visitor.find("#model input").click()
-    visitor.page.get_by_role("option", name="untrained", exact=True).click()
+    visitor.page.get_by_role("option", name=visitor.say("page.untrained"), exact=True).click()
     visitor.page.wait_for_function("playground.state.view.query.model === 'untrained'")
     visitor.button("first").click()
     expect(visitor.find("#side")).to_contain_text({"zh": "权重随机", "en": "random weights"}[lang])

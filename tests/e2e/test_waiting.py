@@ -90,6 +90,44 @@ def test_what_is_pressed_before_the_page_has_arrived_counts_then(visit, monkeypa
     visitor.address_says(off="attention.0,attention.3,mean", at=0, tab="residual", prompt="A fox")
 
 
+def test_a_press_that_waited_and_asks_nobody_leaves_nothing_pale(visit, monkeypatch):
+    visitor = visit("en")
+    gate = held_back(monkeypatch, "restore")
+    with visitor.leaving():
+        visitor.page.goto(f"{visitor.url}/?lang=en&n=2&prompt=A%20fox", wait_until="domcontentloaded")
+    expect(visitor.chips.nth(1)).to_be_visible()
+    visitor.press("Home")
+    expect(visitor.find("#player .slow")).to_have_text(visitor.say("player.slow"))
+    gate.set()
+    visitor.settle()
+    visitor.at(0)
+    expect(visitor.find("#player .slow")).to_be_empty()
+    expect(visitor.find("#attention-map .plot")).to_have_css("opacity", "1")
+
+
+def test_what_is_asked_while_the_same_is_being_answered_counts_after_it(visit, monkeypatch):
+    visitor = visit("en", "n=0")
+    gate = held_back(monkeypatch, "run")
+    visitor.run("The first")
+    visitor.run("A second")
+    gate.set()
+    expect(visitor.chips.nth(1)).to_contain_text("second")
+    visitor.address_says(prompt="A second")
+
+
+def test_of_two_models_the_one_that_was_chosen_last_is_shown(visit, monkeypatch):
+    visitor = visit("zh", "n=0")
+    gate = held_back(monkeypatch, "change_model")
+    for name in (visitor.say("page.untrained"), "storyteller"):
+        visitor.find("#model input").click()
+        visitor.page.get_by_role("option", name=name, exact=True).click()
+    gate.set()
+    visitor.quiet()
+    expect(visitor.find("#model input")).to_have_value("storyteller")
+    visitor.address_says(model="storyteller")
+    assert visitor.chips.all_inner_texts()[0].startswith("Once")
+
+
 def test_an_answer_may_come_before_the_queue_has_told_the_questions_name(visit, monkeypatch):
     """Over the stream that another question holds open; nothing then waits for what has come."""
     visitor = visit("en", "n=1")

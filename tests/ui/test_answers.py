@@ -3,6 +3,7 @@
 import random
 import threading
 
+import gradio as gr
 import pytest
 import torch
 
@@ -242,6 +243,20 @@ def test_a_guess_and_the_stages_say_of_which_text_they_are(answers, session):
     assert answers.ask(session, "the", 3)["text"] == answers.stages(session, 3, *SAMPLED)["text"] == asked
     answers.flip(session, ["attention.0"], *GREEDILY)
     assert answers.ask(session, "the", 3)["text"] == view.text_id(session.request) != asked
+
+
+def test_a_model_that_comes_when_another_is_wanted_changes_nothing(answers, session, monkeypatch):
+    old = session.request
+
+    usual = answers.models.get
+
+    def slowly(name, *report):
+        session.wanted = "fix_a"
+        return usual(name, *report)
+
+    monkeypatch.setattr(answers.models, "get", slowly)
+    assert answers.change_model(session, "untrained", "A fox", 3, lambda *_: None, *GREEDILY) == gr.skip()
+    assert session.request == old
 
 
 def test_two_decisions_at_once_are_both_kept(answers, session):
