@@ -25,6 +25,13 @@ def held_back(monkeypatch, name) -> Event:
     return gate
 
 
+def begin_to_open(visitor, query) -> None:
+    """Until the page is there as it was served; what its address asks for may not be."""
+    with visitor.leaving():
+        visitor.page.goto(f"{visitor.url}/?{query}", wait_until="domcontentloaded")
+    expect(visitor.chips.nth(1)).to_be_visible()
+
+
 def test_a_server_that_is_gone_is_one_sentence_and_the_page_comes_back_with_it(visit):
     visitor = visit("zh", "n=2&off=attention.3")
     visitor.context.set_offline(True)
@@ -60,8 +67,7 @@ def test_who_presses_run_before_the_page_has_arrived_is_answered_then(visit, mon
     gate = held_back(monkeypatch, "restore")
     for query in ("lang=zh", "lang=zh&n=2&prompt=A%20fox"):
         gate.clear()
-        with visitor.leaving():
-            visitor.page.goto(f"{visitor.url}/?{query}", wait_until="domcontentloaded")
+        begin_to_open(visitor, query)
         visitor.find("#prompt textarea").fill("The dog")
         visitor.find("#run").click()
         gate.set()
@@ -74,9 +80,7 @@ def test_who_presses_run_before_the_page_has_arrived_is_answered_then(visit, mon
 def test_what_is_pressed_before_the_page_has_arrived_counts_then(visit, monkeypatch):
     visitor = visit("zh")
     gate = held_back(monkeypatch, "restore")
-    with visitor.leaving():
-        visitor.page.goto(f"{visitor.url}/?lang=zh&n=2&off=attention.3&prompt=A%20fox", wait_until="domcontentloaded")
-    expect(visitor.chips.nth(1)).to_be_visible()
+    begin_to_open(visitor, "lang=zh&n=2&off=attention.3&prompt=A%20fox")
     visitor.press("Home")
     visitor.switch("attention.0").click()
     visitor.find("#tab-residual-button").click()
@@ -93,9 +97,7 @@ def test_what_is_pressed_before_the_page_has_arrived_counts_then(visit, monkeypa
 def test_a_press_that_waited_and_asks_nobody_leaves_nothing_pale(visit, monkeypatch):
     visitor = visit("en")
     gate = held_back(monkeypatch, "restore")
-    with visitor.leaving():
-        visitor.page.goto(f"{visitor.url}/?lang=en&n=2&prompt=A%20fox", wait_until="domcontentloaded")
-    expect(visitor.chips.nth(1)).to_be_visible()
+    begin_to_open(visitor, "lang=en&n=2&prompt=A%20fox")
     visitor.press("Home")
     expect(visitor.find("#player .slow")).to_have_text(visitor.say("player.slow"))
     gate.set()
