@@ -90,7 +90,7 @@ playground.bars = (element, props, watch, ask, stages, branch) => {
     if (found.text !== state.view.text) return; // another text has come meanwhile
     if ('staged' in found) { known = found; draw(); return; }
     if (found.at !== state.at || !input.value) return;
-    answer.textContent = fill(words().asked, { ...found, p: number(found.probability, 4), logit: found.logit.toFixed(3) });
+    answer.textContent = fill(found.more ? words().asked_first : words().asked, { ...found, p: number(found.probability, 4), logit: found.logit.toFixed(3) });
   }
 
   input.addEventListener('input', reask);

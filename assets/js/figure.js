@@ -5,7 +5,7 @@ playground.figure = (element, props, watch, redraw) => {
   const root = element.querySelector('.plot');
   const note = element.querySelector('.note');
   const band = { at: [], hover: [] };
-  let figure = null, notes = null, start = 0, follow = null, height = null, asked = null, awaited = false, drawing = Promise.resolve();
+  let missed = false, figure = null, notes = null, start = 0, follow = null, height = null, asked = null, awaited = false, drawing = Promise.resolve();
 
   const TYPES = { f4: Float32Array, f8: Float64Array, i1: Int8Array, u1: Uint8Array, i2: Int16Array, u2: Uint16Array, i4: Int32Array, u4: Uint32Array };
   // Plotly decodes typed arrays in traces by itself; those in `meta` are ours to decode, as rows.
@@ -148,7 +148,8 @@ playground.figure = (element, props, watch, redraw) => {
   }
 
   async function react() {
-    if (!figure || !element.isConnected) return;
+    if (!figure) return;
+    if (!element.isConnected) { missed = true; return; }
     element.classList.toggle('empty', !figure.data.length);
     if (!figure.data.length) { followPosition(); return; }
     while (!window.Plotly) await new Promise((done) => setTimeout(done, 30));
@@ -234,11 +235,13 @@ playground.figure = (element, props, watch, redraw) => {
   on('refused', () => { unasked(); wait(awaited && follow?.position !== index()); });
   on('trouble', (now) => { if (!now && figure) { unasked(); askForPosition(); } });
   new MutationObserver(take).observe(document.body, { attributes: true, attributeFilter: ['class'] });
-  // Its place changes with the window, and when a tab is opened again after the window changed behind it.
+  // Its place changes with the window, and when a tab is opened again after the window changed behind it; a lesson's
+  // picture that was laid aside may have missed another theme or size.
   let resized, width = 0;
   new ResizeObserver(() => {
-    if (!root.clientWidth || Math.abs(root.clientWidth - width) < 1) return;
+    if (!root.clientWidth || (Math.abs(root.clientWidth - width) < 1 && !missed)) return;
     width = root.clientWidth;
+    missed = false;
     clearTimeout(resized);
     resized = setTimeout(draw, 100);
   }).observe(root);

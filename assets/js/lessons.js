@@ -69,14 +69,14 @@ playground.lessons = (element, props, watch, ask, begin, stop, through, take_hom
   function found() {
     const here = parts[part], shown = here.answer?.shown[state.lang];
     progress();
-    if (!shown) { if (drawn !== part) { pictures.replaceChildren(); stages.draw([], {}); questions.draw([], {}); } return; }
+    if (!shown) { if (drawn !== part) { pictures.replaceChildren(); stages.draw([], {}); questions.draw([], {}, false); } return; }
     const names = Object.keys(shown.pictures);
     for (const name of names) here.slots[name] ??= frame(name);
     const boxes = [...samples(here, shown.samples), ...names.map((name) => here.slots[name].box)];
     if (boxes.length !== pictures.children.length || boxes.some((box, i) => pictures.children[i] !== box)) pictures.replaceChildren(...boxes);
     for (const name of names) here.slots[name].show(shown.pictures[name]);
     stages.draw(shown.stages, here.answer.models ?? {});
-    questions.draw(shown.questions, here.guesses);
+    questions.draw(shown.questions, here.guesses, !!here.started);
     drawn = part;
     root.dataset.found = `${part} ${state.lang}`;
   }
@@ -93,7 +93,7 @@ playground.lessons = (element, props, watch, ask, begin, stop, through, take_hom
   }
   const start = el('button', { type: 'button', class: 'pg-button start', onclick: () => run(false) });
   const anew = el('button', { type: 'button', class: 'pg-button anew', onclick: () => run(true) });
-  const halt = el('button', { type: 'button', class: 'pg-button stop', onclick: () => { stop({}); parts[part].started = null; progress(); start.focus({ preventScroll: true }); } });
+  const halt = el('button', { type: 'button', class: 'pg-button stop', onclick: () => { stop({}); parts[part].started = null; found(); start.focus({ preventScroll: true }); } });
   const bar = el('progress', {});
   const said = el('span', { class: 'note', role: 'status' });
   training.append(start, halt, anew, bar, said);

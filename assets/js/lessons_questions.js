@@ -4,8 +4,8 @@ playground.lessonQuestions = (words) => {
   const root = el('section', { class: 'questions' });
   let group = 0;
 
-  // `guesses` holds for each question what was chosen and whether it was revealed; it outlives the drawing.
-  function question(asked, guesses) {
+  // While a training is `running` one may guess, and its numbers are not final yet. `guesses` holds for each question what was chosen and whether it was revealed; it outlives the drawing.
+  function question(asked, guesses, running) {
     const w = words(), guess = (guesses[asked.name] ??= { chosen: null, revealed: false });
     const verdict = el('p', { class: 'verdict', role: 'status' });
     const reveal = el('button', { type: 'button', class: 'pg-button reveal', text: w.reveal, onclick: () => { guess.revealed = true; show(); } });
@@ -17,27 +17,28 @@ playground.lessonQuestions = (words) => {
     });
     const field = el('fieldset', { class: 'question', 'data-question': asked.name }, el('legend', { text: asked.asks }), el('div', { class: 'choices-of-one' }, ...choices), reveal, verdict);
     function show() {
-      reveal.disabled = guess.chosen === null || guess.revealed;
+      const told = guess.revealed && !running;
+      reveal.disabled = guess.chosen === null || guess.revealed || running;
       const hit = guess.chosen === asked.right;
       for (const choice of choices) {
-        const right = guess.revealed && choice.dataset.choice === asked.right;
+        const right = told && choice.dataset.choice === asked.right;
         choice.classList.toggle('right', right);
-        choice.classList.toggle('wrong', guess.revealed && !hit && choice.dataset.choice === guess.chosen);
+        choice.classList.toggle('wrong', told && !hit && choice.dataset.choice === guess.chosen);
       }
       const answer = asked.choices.find(([value]) => value === asked.right)[1];
-      verdict.textContent = guess.revealed ? fill(hit ? w.right : w.wrong, { answer, why: asked.why }) : '';
+      verdict.textContent = told ? fill(hit ? w.right : w.wrong, { answer, why: asked.why }) : '';
     }
     show();
     return field;
   }
 
-  function draw(questions, guesses) {
+  function draw(questions, guesses, running) {
     const w = words();
     const held = root.contains(document.activeElement) ? document.activeElement : null;
     const [of, value] = [held?.closest('.question')?.dataset.question, held?.value];
     root.hidden = !questions.length;
     root.setAttribute('aria-label', w.questions);
-    root.replaceChildren(el('h3', { text: w.questions }), ...questions.map((each) => question(each, guesses)));
+    root.replaceChildren(el('h3', { text: w.questions }), ...questions.map((each) => question(each, guesses, running)));
     if (of) root.querySelector(value ? `[data-question=${of}] input[value="${value}"]` : `[data-question=${of}] .reveal`)?.focus({ preventScroll: true });
   }
   return { root, draw };

@@ -67,7 +67,7 @@ window.playground = (() => {
   const pressed = [];
   let typed = null;
   function hold(event) {
-    if (settled) return;
+    if (settled || saved) return;
     if (event.type === 'input') { if (event.target.closest?.('#prompt')) typed = event.target.value; return; }
     const press = event.type === 'click' ? clicked(event.target) : keyed(event);
     if (!press) return;
@@ -251,8 +251,8 @@ window.playground = (() => {
   }
 
   // The page comes worded in one language; the visitor's own is asked for as soon as it has loaded.
-  let served = 'en', fixed = false;
-  function begin(lang, chosen) { state.lang = served = lang; fixed = chosen; markLanguage(); }
+  let served = 'en', fixed = false, saved = false; // a page taken home waits for nobody
+  function begin(lang, chosen, home = false) { state.lang = served = lang; fixed = chosen; saved = home; markLanguage(); }
   function language() {
     const asked = arrived.get('lang') ?? kept('language') ?? (fixed ? served : navigator.language);
     return /^zh\b/i.test(asked) ? 'zh' : 'en';

@@ -15,7 +15,7 @@ playground.switches = (element, props, watch, flip) => {
   function button(word, kind, name, text) {
     const isOff = off.has(word);
     return el('button', {
-      type: 'button', class: `sw ${kind}${isOff ? ' off' : ''}`, 'data-word': word, 'aria-pressed': isOff, 'aria-label': name, title: name, text: text ?? words()[isOff ? 'is_off' : 'is_on'],
+      type: 'button', class: `sw ${kind}${isOff ? ' off' : ''}`, 'data-word': word, 'aria-pressed': isOff, 'aria-label': text ? `${text}: ${name}` : name, title: name, text: text ?? words()[isOff ? 'is_off' : 'is_on'],
       onclick: () => { off.has(word) ? off.delete(word) : off.add(word); send(word); },
     });
   }

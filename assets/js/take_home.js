@@ -33,7 +33,7 @@ playground.take_home = (element, props, watch, wanted) => {
 
   const actions = {
     link: () => copy(playground.address()),
-    report: () => { told.textContent = words().making; wanted({ what: 'report' }); },
+    report: () => { told.textContent = words().making; wanted({ what: 'report', at: state.at }); },
     npz: () => { told.textContent = words().making; wanted({ what: 'npz' }); },
     copy_code: () => copy(snippet()),
   };

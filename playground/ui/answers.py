@@ -155,12 +155,13 @@ class Answers:
         request = session.request
         run = self.runs(request)
         position = checks.whole("position", at, run.start, len(run.ids) - 1)
-        token = checks.tokens(text, run.model.tokenizer, ASKED_CHARACTERS)[0]
+        token, *more = checks.tokens(text, run.model.tokenizer, ASKED_CHARACTERS)
         logits = run.trace.logits[position - run.start]
         return {
             "text": view.text_id(request),
             "at": position,
             "label": run.model.tokenizer.label(token),
+            "more": bool(more),
             "rank": rank(logits, token),
             "probability": float(logits.softmax(-1)[token]),
             "logit": float(logits[token]),

@@ -24,7 +24,7 @@ from .wiring import Wiring
 POLICY = "default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data: blob:; font-src data:"
 PLAYER = '<div class="transport" role="toolbar"></div><div class="strip" role="group"></div><div class="notices"></div>'
 BEGIN = """
-playground.begin(lang, true);
+playground.begin(lang, true, true);
 playground.know(known);
 const still = () => {};
 for (const [script, id, value] of parts) {
@@ -34,12 +34,12 @@ for (const [script, id, value] of parts) {
 """
 
 
-def write(wiring: Wiring, answers: Answers, folder: Path, session: Session, lang: str, *values: Any) -> Path:
-    """The file, for the run on screen and the pictures as their controls stand. Raises: FileTooLarge"""
+def write(wiring: Wiring, answers: Answers, folder: Path, at: int, session: Session, lang: str, *values: Any) -> Path:
+    """The file, for the run on screen, where it stands, and the pictures as their controls do. Raises: FileTooLarge"""
     request = session.request
     run, base = answers.look(request)
     sampling, limits = session.choice.sampling, answers.limits
-    player = view.whole(request, run, base, sampling, {}, limits, stop="report", at=run.n_prompt - 1)
+    player = view.whole(request, run, base, sampling, {}, limits, stop="report", at=at)
     drawn = [item for item in wiring.everything(session, lang, *values) if is_live(item[2])]
     path = folder / file_name(request, "html")
     document = page(request, run, lang, player, drawn).encode()

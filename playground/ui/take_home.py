@@ -17,6 +17,7 @@ from playground.limits import Limits
 from playground.models import TRAINED, megabytes
 from playground.runs import Request, Run
 
+from . import checks
 from .components import take_home
 from .intake import said
 from .session import Session
@@ -119,7 +120,9 @@ def wire(wiring: Wiring, control: Any, file: Any, report: Callable[..., Path]) -
         if what not in ("npz", "report"):
             raise NotAChoice(name="what", value=what, choices="npz, report")
         if what == "report":
-            return str(made(file, lambda folder: report(folder, session, lang, *values)))
+            last = len(wiring.runs(session.request).ids) - 1
+            at = checks.whole("position", said(event, "at"), 0, last)
+            return str(made(file, lambda folder: report(folder, at, session, lang, *values)))
         run = wiring.runs(session.request, at_once=True)  # as the snippet reads it, to the last digit
         check_size(run.trace.n_bytes(), wiring.runs.limits)
         return str(made(file, lambda folder: write_npz(folder, session.request, run)))

@@ -136,3 +136,28 @@ def test_the_whole_page_looks_through_a_model_trained_before_ones_eyes(visit):
     run = serving.server().runs(Request(name, PROMPT))
     assert visitor.chips.nth(3).inner_text().startswith("e")
     visitor.eventually(lambda: visitor.bars()[0][2] == float(run.trace.logits[3].max()))
+
+
+def test_a_picture_that_was_laid_aside_takes_part_in_another_theme_and_size(home):
+    home.show_tab("lessons")
+    vector, batch = (part.name for _, part in PARTS[:2])
+    title = home.find("#lessons .found .gtitle").first
+    home.find(f'#lessons a.pill[data-part="{vector}"]').click()
+    shown(home, vector)
+    home.find(f'#lessons a.pill[data-part="{batch}"]').click()
+    shown(home, batch)
+    home.find("#theme").click()
+    home.find("#header .projector").click()
+    home.find(f'#lessons a.pill[data-part="{vector}"]').click()
+    shown(home, vector)
+    ink = home.page.evaluate("getComputedStyle(document.body).getPropertyValue('--pg-ink').trim()")
+    wanted = home.page.evaluate(
+        "(ink) => { const box = document.createElement('i'); box.style.color = ink; return box.style.color; }", ink
+    )
+    expect(title).to_have_css("fill", wanted)
+    large = float(title.evaluate("(text) => parseFloat(text.style.fontSize)"))
+    home.find("#header .projector").click()
+    home.find("#theme").click()
+    home.page.wait_for_function(
+        "(large) => parseFloat(document.querySelector('#lessons .found .gtitle').style.fontSize) < large", arg=large
+    )

@@ -46,6 +46,7 @@ def test_the_run_goes_home_as_numpy_and_as_a_page_that_lives_offline(visit, tmp_
     npz = taken(visitor, visitor.find("#take-home .npz").click)
     with np.load(npz.path()) as held:
         np.testing.assert_array_equal(held["logits"], written(3).trace.logits.numpy())
+    visitor.chips.nth(11).click()
     file = tmp_path / "run.html"
     taken(visitor, visitor.find("#take-home .report").click).save_as(file)
     page = visitor.context.new_page()
@@ -55,6 +56,13 @@ def test_the_run_goes_home_as_numpy_and_as_a_page_that_lives_offline(visit, tmp_
     page.goto(file.as_uri())
     wait_until(page, "document.querySelector('#attention-map .plot')?.data !== undefined")
     expect(page.locator("#player .tok")).to_have_count(13)
+    here = page.locator("#player .tok.here")
+    expect(here).to_have_attribute("data-i", "11")  # as it stood on screen
+    page.keyboard.press("ArrowLeft")
+    expect(here).to_have_attribute("data-i", "10")
+    page.locator("#player .pg-button.step").click()
+    expect(here).to_have_attribute("data-i", "11")
+    expect(page.locator("#player .slow")).to_be_empty()
     page.locator("#player .tok").nth(4).click()
     best = float(written(3).trace.logits[4].softmax(-1).max())
     expect(page.locator("#bars .bar:not(.head) .p").first).to_have_attribute("title", str(best))
