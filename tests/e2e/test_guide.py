@@ -2,7 +2,7 @@
 
 from playwright.sync_api import expect
 
-from e2e.visitor import TABS
+from e2e.visitor import BEFORE_GOING, TABS
 
 STEPS = ("prompt", "strip", "bars", "map", "switches", "proofs", "language")
 TOUR = "#guide .tour"
@@ -29,8 +29,9 @@ def test_a_first_visit_is_offered_the_tour_once(visit):
     visitor.press("Escape")
     expect(card).to_be_hidden()
     expect(visitor.find("#guide .help")).to_be_focused()
-    visitor.quiet()
-    visitor.page.goto(visitor.url, wait_until="domcontentloaded")
+    visitor.quiet(BEFORE_GOING)
+    with visitor.leaving():
+        visitor.page.goto(visitor.url, wait_until="domcontentloaded")
     visitor.settle()
     expect(card).to_be_hidden()
 

@@ -142,6 +142,7 @@ def test_a_picture_that_was_laid_aside_takes_part_in_another_theme_and_size(home
     home.show_tab("lessons")
     vector, batch = (part.name for _, part in PARTS[:2])
     title = home.find("#lessons .found .gtitle").first
+    home.find("#lessons .contents a").first.click()
     home.find(f'#lessons a.pill[data-part="{vector}"]').click()
     shown(home, vector)
     home.find(f'#lessons a.pill[data-part="{batch}"]').click()
