@@ -1,6 +1,7 @@
 """Models shared by the tests. Nothing here needs a network, and one test proves it for the tokenizers."""
 
 import socket
+import sys
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,12 @@ from playground.gpt.model import GPTModel
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The browser last: once it runs, its event loop stays in this thread, where no test could start one of its own."""
     items.sort(key=lambda item: "e2e" in item.path.parts)
+
+
+def pytest_sessionfinish() -> None:
+    """A thread that is still in PyTorch when Python ends aborts the process: what was left behind is waited for."""
+    if serving := sys.modules.get("serving"):
+        serving.come_to_rest()
 
 
 @pytest.fixture(scope="session")

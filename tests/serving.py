@@ -4,6 +4,7 @@ import logging
 import os
 import socket
 import tempfile
+import time
 from functools import cache, partial
 from pathlib import Path
 
@@ -73,3 +74,10 @@ def server() -> Server:
     constants.HF_HUB_CACHE = str(folder / "hub")
     constants.HF_HUB_OFFLINE = True
     return Server(folder)
+
+
+def come_to_rest(seconds: float = 30) -> None:
+    """Until the server, where one was started, has done what it was asked for."""
+    end = time.monotonic() + seconds
+    while server.cache_info().currsize and not server().idle and time.monotonic() < end:
+        time.sleep(0.1)
