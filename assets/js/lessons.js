@@ -69,7 +69,7 @@ playground.lessons = (element, props, watch, ask, begin, stop, through, take_hom
   function found() {
     const here = parts[part], shown = here.answer?.shown[state.lang];
     progress();
-    if (!shown) { if (drawn !== part) { pictures.replaceChildren(); stages.draw([], {}); questions.draw([], {}, false); } return; }
+    if (!shown) { if (drawn !== part) { pictures.replaceChildren(); stages.draw([], {}); questions.draw([], {}); } return; }
     const names = Object.keys(shown.pictures);
     for (const name of names) here.slots[name] ??= frame(name);
     const boxes = [...samples(here, shown.samples), ...names.map((name) => here.slots[name].box)];

@@ -4,7 +4,8 @@ playground.lessonQuestions = (words) => {
   const root = el('section', { class: 'questions' });
   let group = 0;
 
-  // While a training is `running` one may guess, and its numbers are not final yet. `guesses` holds for each question what was chosen and whether it was revealed; it outlives the drawing.
+  // `guesses` holds for each question what was chosen and whether it was revealed; it outlives the drawing. While a
+  // training is `running` one may guess, but its numbers are not final, and nothing is revealed.
   function question(asked, guesses, running) {
     const w = words(), guess = (guesses[asked.name] ??= { chosen: null, revealed: false });
     const verdict = el('p', { class: 'verdict', role: 'status' });
@@ -32,7 +33,7 @@ playground.lessonQuestions = (words) => {
     return field;
   }
 
-  function draw(questions, guesses, running) {
+  function draw(questions, guesses, running = false) {
     const w = words();
     const held = root.contains(document.activeElement) ? document.activeElement : null;
     const [of, value] = [held?.closest('.question')?.dataset.question, held?.value];

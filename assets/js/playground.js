@@ -80,7 +80,12 @@ window.playground = (() => {
     const found = target.closest?.(WAIT);
     return found && (() => (found.isConnected ? found : document.querySelector(alike(found)))?.click());
   }
-  const alike = ({ dataset, classList }) => (dataset.word ? `[data-word="${dataset.word}"]` : `.${[...classList].map(CSS.escape).join('.')}`);
+  // Drawn anew meanwhile, it is known by its id, by what it turns off or unfolds, or else by what it looks like.
+  function alike({ id, dataset, classList }) {
+    if (id) return `#${CSS.escape(id)}`;
+    const [name] = ['word', 'more'].filter((each) => each in dataset);
+    return name ? `[data-${name}="${dataset[name]}"]` : `.${[...classList].map(CSS.escape).join('.')}`;
+  }
   function keyed({ key, target, shiftKey, ctrlKey, metaKey, altKey, isComposing, repeat }) {
     if (isComposing || repeat || shiftKey || ctrlKey || metaKey || altKey) return null;
     if (key === 'Enter' && target.closest?.('#prompt')) return () => document.querySelector('#run').click();

@@ -19,7 +19,7 @@ from .clock import in_status, interleaved
 from .generation import milliseconds
 from .how import How
 from .peers import prompt, random_model
-from .rows import Row, told
+from .rows import Row, not_measured, told
 from .start import app, running
 from .visit import free_port
 
@@ -74,6 +74,8 @@ def by_visitors(how: How) -> list[Row]:
     In a process of their own: nnsight, once imported, puts a `save` on every object, which breaks imports of others.
     """
     seen = {visitors: alone("growth", how, visitors=visitors) for visitors in VISITORS}
+    if why := next((each["why"] for each in seen.values() if "why" in each), None):
+        return [not_measured("storyteller: visitors", "", "", None, why)]
     steps, memory = ([(visitors, each[name]) for visitors, each in seen.items()] for name in ("steps", "memory"))
     return [*curve("storyteller: a step", "ms", "visitors", steps), *curve("server's memory", "MB", "visitors", memory)]
 
