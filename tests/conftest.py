@@ -18,10 +18,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: "e2e" in item.path.parts)
 
 
+@pytest.hookimpl(trylast=True)  # when the visitors have left
 def pytest_sessionfinish() -> None:
-    """A thread that is still in PyTorch when Python ends aborts the process: what was left behind is waited for."""
+    """Where a test has started the server, it ends before Python does. See `at_rest` in serve.py"""
     if serving := sys.modules.get("serving"):
-        serving.come_to_rest()
+        serving.end()
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,6 @@ import logging
 import os
 import socket
 import tempfile
-import time
 from functools import cache, partial
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from playground.limits import DEFAULTS
 from playground.models import Models
 from playground.runs import Runs
 from playground.ui.page import build  # imports gradio, after it was told not to call home
-from playground.ui.serve import forget, found, queueing, settings
+from playground.ui.serve import at_rest, forget, found, queueing, settings
 
 OWN = "fix_a"  # how the server names FIX-A
 
@@ -76,8 +75,7 @@ def server() -> Server:
     return Server(folder)
 
 
-def come_to_rest(seconds: float = 30) -> None:
-    """Until the server, where one was started, has done what it was asked for."""
-    end = time.monotonic() + seconds
-    while server.cache_info().currsize and not server().idle and time.monotonic() < end:
-        time.sleep(0.1)
+def end() -> None:
+    """Close the page, where one was opened, as an operator does."""
+    if server.cache_info().currsize:
+        assert at_rest(server().page, seconds=30)

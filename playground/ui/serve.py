@@ -3,7 +3,10 @@
 import ctypes
 import os
 import sys
+import threading
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -131,7 +134,27 @@ def serve(page: gr.Blocks, place: Place, lang: str | None, limits: Limits, model
     log.tell("start", version=VERSION, model=models.names[0], threads=torch.get_num_threads(), limits=changed(limits))
     sys.stdout.write(say(lang or "en", "page.served", address=shared or url) + "\n")
     sys.stdout.flush()
-    page.block_thread()
+    with suppress(KeyboardInterrupt):  # pressed once more
+        page.block_thread()
+        if at_rest(page, seconds=3):
+            return
+    sys.stdout.flush()
+    os._exit(0)
+
+
+def at_rest(page: gr.Blocks, seconds: float) -> bool:
+    """Close the page and wait for what it computes; whether all of it came to an end.
+
+    Gradio's threads are daemons, which Python does not wait for. One that comes back from PyTorch when Python has ended
+    is thrown off through C++ that lets nothing pass, and the process aborts: 'terminate called without an active
+    exception'.
+    """
+    page.close(verbose=False)
+    end = time.monotonic() + seconds
+    working = [thread for thread in threading.enumerate() if thread.name == "AnyIO worker thread"]
+    for thread in working:
+        thread.join(max(0, end - time.monotonic()))
+    return not any(thread.is_alive() for thread in working)
 
 
 def forget(page: gr.Blocks, session: str) -> None:

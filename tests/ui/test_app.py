@@ -3,9 +3,11 @@
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
@@ -32,8 +34,13 @@ CANARY = "canary-5f3a \x1b[31mred"
 
 @pytest.fixture(scope="module")
 def started(tmp_path_factory, fix_a_folder):
+    with start(tmp_path_factory.mktemp("app"), fix_a_folder) as app:
+        yield app
+
+
+@contextmanager
+def start(folder, model):
     """An address, what the process has said so far, who it tried to reach, and the process."""
-    folder = tmp_path_factory.mktemp("app")
     (folder / "sitecustomize.py").write_text(GUARD)
     said, reached = folder / "said", folder / "reached"
     reached.touch()
@@ -47,7 +54,7 @@ def started(tmp_path_factory, fix_a_folder):
     }
     environment.pop("HF_HUB_OFFLINE", None)
     port = serving.free_port()
-    command = [sys.executable, "app.py", "--model", str(fix_a_folder), "--port", str(port), "--lang", "zh"]
+    command = [sys.executable, "app.py", "--model", str(model), "--port", str(port), "--lang", "zh"]
     with said.open("w") as out:
         process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=out, stderr=subprocess.STDOUT)
     url = f"http://127.0.0.1:{port}"
@@ -160,3 +167,14 @@ def test_no_port_above_the_last():
     command = [sys.executable, "app.py", "--port", "99999"]
     ended = subprocess.run(command, cwd=ROOT, capture_output=True, encoding="utf-8", timeout=90, check=False)
     assert (ended.returncode, "between 1 and 65535" in ended.stderr) == (2, True)
+
+
+def test_who_ends_it_while_it_computes_sees_no_abort(tmp_path, fix_a_folder):
+    with start(tmp_path, fix_a_folder) as (url, said, _, process):
+        for visitor in range(4):
+            asked = {"data": [f"There were {visitor} foxes. " * 20, "storyteller", None, 64, 0, None, None, 0]}
+            httpx.post(f"{url}/gradio_api/call/generate", json=asked, trust_env=False)
+        time.sleep(0.3)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(10) == 0
+        assert "Traceback" not in said.read_text()
