@@ -69,14 +69,16 @@ playground.lessons = (element, props, watch, ask, begin, stop, through, take_hom
   function found() {
     const here = parts[part], shown = here.answer?.shown[state.lang];
     progress();
-    if (!shown) { if (drawn !== part) { pictures.replaceChildren(); stages.draw([], {}); questions.draw([], {}); } return; }
+    const ahead = here.about[state.lang]?.questions ?? []; // asked before a training, for whoever saw its end predicts nothing
+    const known = shown?.questions.length ? shown.questions : ahead;
+    questions.draw(known, here.guesses, known === ahead || !!here.started);
+    if (!shown) { if (drawn !== part) { pictures.replaceChildren(); stages.draw([], {}); } return; }
     const names = Object.keys(shown.pictures);
     for (const name of names) here.slots[name] ??= frame(name);
     const boxes = [...samples(here, shown.samples), ...names.map((name) => here.slots[name].box)];
     if (boxes.length !== pictures.children.length || boxes.some((box, i) => pictures.children[i] !== box)) pictures.replaceChildren(...boxes);
     for (const name of names) here.slots[name].show(shown.pictures[name]);
     stages.draw(shown.stages, here.answer.models ?? {});
-    questions.draw(shown.questions, here.guesses, !!here.started);
     drawn = part;
     root.dataset.found = `${part} ${state.lang}`;
   }

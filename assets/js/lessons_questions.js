@@ -4,9 +4,9 @@ playground.lessonQuestions = (words) => {
   const root = el('section', { class: 'questions' });
   let group = 0;
 
-  // `guesses` holds for each question what was chosen and whether it was revealed; it outlives the drawing. While a
-  // training is `running` one may guess, but its numbers are not final, and nothing is revealed.
-  function question(asked, guesses, running) {
+  // `guesses` holds for each question what was chosen and whether it was revealed; it outlives the drawing. While the
+  // answers are `pending`, for a training has not ended or not even begun, one may guess, and nothing is revealed.
+  function question(asked, guesses, pending) {
     const w = words(), guess = (guesses[asked.name] ??= { chosen: null, revealed: false });
     const verdict = el('p', { class: 'verdict', role: 'status' });
     const reveal = el('button', { type: 'button', class: 'pg-button reveal', text: w.reveal, onclick: () => { guess.revealed = true; show(); } });
@@ -18,28 +18,29 @@ playground.lessonQuestions = (words) => {
     });
     const field = el('fieldset', { class: 'question', 'data-question': asked.name }, el('legend', { text: asked.asks }), el('div', { class: 'choices-of-one' }, ...choices), reveal, verdict);
     function show() {
-      const told = guess.revealed && !running;
-      reveal.disabled = guess.chosen === null || guess.revealed || running;
+      const told = guess.revealed && !pending;
+      reveal.disabled = guess.chosen === null || told || pending;
       const hit = guess.chosen === asked.right;
       for (const choice of choices) {
         const right = told && choice.dataset.choice === asked.right;
         choice.classList.toggle('right', right);
         choice.classList.toggle('wrong', told && !hit && choice.dataset.choice === guess.chosen);
       }
-      const answer = asked.choices.find(([value]) => value === asked.right)[1];
-      verdict.textContent = told ? fill(hit ? w.right : w.wrong, { answer, why: asked.why }) : '';
+      const answer = () => asked.choices.find(([value]) => value === asked.right)[1];
+      verdict.textContent = told ? fill(hit ? w.right : w.wrong, { answer: answer(), why: asked.why }) : '';
     }
     show();
     return field;
   }
 
-  function draw(questions, guesses, running = false) {
+  function draw(questions, guesses, pending = false) {
     const w = words();
     const held = root.contains(document.activeElement) ? document.activeElement : null;
     const [of, value] = [held?.closest('.question')?.dataset.question, held?.value];
     root.hidden = !questions.length;
     root.setAttribute('aria-label', w.questions);
-    root.replaceChildren(el('h3', { text: w.questions }), ...questions.map((each) => question(each, guesses, running)));
+    const note = pending ? [el('p', { class: 'note', text: w.pending })] : [];
+    root.replaceChildren(el('h3', { text: w.questions }), ...note, ...questions.map((each) => question(each, guesses, pending)));
     if (of) root.querySelector(value ? `[data-question=${of}] input[value="${value}"]` : `[data-question=${of}] .reveal`)?.focus({ preventScroll: true });
   }
   return { root, draw };

@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 from numpy.typing import ArrayLike
 
 from .follow import follow, pick, pick_layout, title_picks
+from .numbers import fixed
 from .style import (
     ACCENT,
     MONOSPACE,
@@ -53,9 +54,11 @@ def before_after(
     texts = [[tick_text(label) for label in each] for each in labels]
     places = np.arange(shape[1])
     traces: Traces = []
-    for values, name, colour in ((usual, words.before, RESIDUAL), (ablated, words.after, ACCENT)):
+    written = [[[fixed(value) for value in row] for row in values.tolist()] for values in (usual, ablated)]
+    named = ((usual, words.before, RESIDUAL), (ablated, words.after, ACCENT))
+    for (values, name, colour), beside in zip(named, written, strict=True):
         traces.append(go.Bar(x=values[position], y=places, orientation="h", name=literal(name),
-                             marker={"color": colour}, texttemplate="%{x:.3g}", textposition="outside",
+                             marker={"color": colour}, text=beside[position], textposition="outside",
                              cliponaxis=False, textfont={"size": 11},
                              hovertemplate="%{y}: %{x:.4g}<extra>%{fullData.name}</extra>"))  # fmt: skip
     x = titled(words.probability, rangemode="tozero", nticks=5)
@@ -63,5 +66,6 @@ def before_after(
     y = ticks | {"autorange": "reversed", "tickfont": {"family": MONOSPACE, "size": 12}, "showgrid": False}
     gaps = {"barmode": "group", "bargap": 0.25, "bargroupgap": 0.05}
     figure = drawn(traces, at(words.title, position), height=110 + 36 * shape[1], right=48, x=x, y=y, **gaps)
-    picks = [pick(0, "x", usual), pick(1, "x", ablated), pick_layout("yaxis.ticktext", texts)]
+    picks = [pick(0, "x", usual), pick(1, "x", ablated), pick_layout("yaxis.ticktext", texts),
+             pick(0, "text", written[0]), pick(1, "text", written[1])]  # fmt: skip
     return follow(figure, position, len(labels), picks=picks + title_picks(words.title))

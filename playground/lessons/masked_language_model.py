@@ -41,6 +41,7 @@ class Filled:
     """What two models would write into one blank: a probability for every token. Shapes: (V,) each"""
 
     position: int
+    left: tuple[int, ...]  # what GPT has read: the tokens before the blank, earlier blanks filled
     both_sides: Tensor  # the masked language model
     left_only: Tensor  # GPT, which has read nothing after the blank
 
@@ -96,7 +97,7 @@ def fill(masked: GPTModel, gpt: GPTModel, ids: Sequence[int]) -> list[Filled]:
     left, filled = list(ids), []
     for at in blanks:
         from_left = gpt(torch.tensor([[START, *left[:at]]]))[0, -1].softmax(-1)  # (V,)
-        filled.append(Filled(at, probabilities[at], from_left))
+        filled.append(Filled(at, tuple(left[:at]), probabilities[at], from_left))
         left[at] = int(probabilities[at].argmax())
     return filled
 
@@ -170,7 +171,6 @@ def moved_by(model: GPTModel, ids: Sequence[int], position: int, token: int, cau
 class Blanks:
     """A sentence with blanks, filled by both models, and filled again without what stands after the first blank."""
 
-    labels: tuple[str, ...]
     filled: tuple[Filled, ...]
     cut: Filled  # the first blank, when the text ends after it
 
@@ -185,7 +185,7 @@ def blanks(text: str) -> Blanks:
     ids = with_blanks(text)
     filled = fill(masked_model(), storyteller(), ids)
     cut = fill(masked_model(), storyteller(), ids[: filled[0].position + 1])
-    return Blanks(tuple(map(label, ids)), tuple(filled[:MOST_BLANKS]), cut[0])
+    return Blanks(tuple(filled[:MOST_BLANKS]), cut[0])
 
 
 @dataclass(frozen=True, slots=True)

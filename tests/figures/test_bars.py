@@ -26,14 +26,15 @@ def test_repeated_candidates_stay_two_and_the_first_is_on_top() -> None:
 
 
 def test_numbers_and_names_follow_the_position() -> None:
-    before, after = numbers(3, 2), numbers(3, 2) / 2
+    before, after = numbers(3, 2), numbers(3, 2) * 1e-9
     figure = before_after(before, after, LABELS, WORDS, 0)
     for shown, same in picked(figure, 0):
         np.testing.assert_array_equal(shown, same)
-    bars, ablated, names = (value for _, value in picked(figure, 1))
+    bars, ablated, names, *written = (value for _, value in picked(figure, 1))
     np.testing.assert_array_equal(bars, before[1])
     np.testing.assert_array_equal(ablated, after[1])
     assert names == ["&#60;b&#62;", "&#36;x&#36;"]
+    assert written == [[f"{value:.3f}" for value in before[1]], ["5.2e-10", "2.8e-10"]]
 
 
 def test_wrong_labels_are_refused_with_both_shapes() -> None:

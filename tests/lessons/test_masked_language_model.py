@@ -87,6 +87,13 @@ def test_what_stands_after_a_blank_changes_only_the_answer_of_the_model_that_see
     assert not same(one.both_sides, other.both_sides)
 
 
+def test_gpt_reads_an_earlier_blank_as_the_masked_model_filled_it_and_says_so(gpt):
+    first, second = fill(masked_model(), gpt, with_blanks("The ___ saw a ___ in the park."))
+    filled = int(first.both_sides.argmax())
+    assert [label(token) for token in second.left] == ["The", label(filled), "·saw", "·a"]
+    assert torch.equal(second.left_only, gpt(torch.tensor([[START, *second.left]]))[0, -1].softmax(-1))
+
+
 def test_with_both_sides_in_view_hidden_tokens_are_better_known_though_the_model_is_smaller(gpt):
     """Sentences that we wrote. GPT loses 1.8 nats a token, the masked model 1.3."""
     sentences = (

@@ -64,6 +64,14 @@ def test_an_experiment_is_complete_in_each_language(name, lang):
         assert "{" not in "".join([question["asks"], question["why"], *dict(question["choices"]).values()])
 
 
+@pytest.mark.parametrize("lang", LANGUAGES)
+@pytest.mark.parametrize("name", VIEWS)
+def test_what_trains_asks_before_it_is_started_what_it_answers_at_its_end(name, lang):
+    view, ahead = VIEWS[name], tab.about(name, lang)["questions"]
+    answered = tab.told_of(name, lang, view.draw(found(name), lang))["questions"] if view.experiment.trains else []
+    assert ahead == [{part: each[part] for part in ("name", "asks", "choices")} for each in answered]
+
+
 def test_no_two_pictures_have_one_name():
     names = [picture for name in VIEWS for picture in VIEWS[name].draw(found(name), "en").pictures]
     assert len(set(names)) == len(names)

@@ -11,14 +11,22 @@ from playground.lessons.bundled import storyteller
 from playground.lessons.little_stories import KINDS
 from playground.ui.html import Picture
 
-from .view import Question, Samples, Shown, View
-from .words import Word, recent, words, yes
+from .view import Asked, Question, Samples, Shown, View
+from .words import YES_NO, Word, recent, words, yes
 
 PRETRAINED, SFT, REWARD, SCORE, POLICY, LEASH = lesson.LESSON.experiments
 LEASHES = dict(zip(policy.BETAS.values(), (OFF, FEED_FORWARD, NORM), strict=True))  # β -> its colour
 SHOWN = 4  # stories beside each other
 RECENT = 5  # steps
 STEPS = ("pretraining", "sft", "reward", "ppo")
+# A few orders of magnitude, and what a loss may be, to guess among.
+TIMES = {"hundred": 1e2, "thousands": 2e4, "millions": 1e7}
+FIRSTS = {"zero": 0.0, "log2": math.log(2), "two": 2.0}
+
+WORDS, HARDER = Asked("q_words", ("few", "half", "most")), Asked("q_harder", ("words", "combinations", "alike"))
+TOKENS = Asked("q_tokens", tuple(TIMES))
+TOP, FIRST = Asked("q_top", ("happy", "mixed", "sad")), Asked("q_first", tuple(FIRSTS))
+RISE, OTHER, APART = Asked("q_rise", YES_NO), Asked("q_other", YES_NO), Asked("q_kl", ("near", "some", "far"))
 
 
 def share(of: float) -> str:
@@ -57,7 +65,7 @@ def draw_pretrained(found: fine_tuning.Pretrained, lang: str) -> Shown:
             level(right / len(found.asked), 0.1, 0.5, ("none", "some", "most")),
             shown,
         ),
-        Question("q_stops", ("yes", "no"), yes(stopped > len(found.asked) / 2), shown | {"stopped": str(stopped)}),
+        Question("q_stops", YES_NO, yes(stopped > len(found.asked) / 2), shown | {"stopped": str(stopped)}),
         Question("q_loss", ("answers", "facts"), "answers" if found.answers > found.facts else "facts", losses),
     ]
     note = word("note", **numbers, **losses)
@@ -112,21 +120,14 @@ def sft_note(found: fine_tuning.Tuned, word: Word) -> str:
 
 def sft_questions(found: fine_tuning.Tuned) -> list[Question]:
     ends = {"combinations": share(found.combinations[-1]), "words": share(found.words[-1])}
-    by = ("few", "half", "most")
     gap = found.combinations[-1] - found.words[-1]
     read = fine_tuning.PRETRAINING / found.tokens
     told = {"tokens": f"{found.tokens:,}", "times": f"{read:,.0f}", "read": fine_tuning.PRETRAINING // 10**6}
-    times = {"hundred": 1e2, "thousands": 2e4, "millions": 1e7}
-    nearest = min(times, key=lambda name: abs(math.log(times[name] / read)))
+    nearest = min(TIMES, key=lambda name: abs(math.log(TIMES[name] / read)))
     return [
-        Question("q_words", by, level(found.words[-1], 0.25, 0.75, by), ends),
-        Question(
-            "q_harder",
-            ("words", "combinations", "alike"),
-            level(gap, -0.05, 0.05, ("combinations", "alike", "words")),
-            ends,
-        ),
-        Question("q_tokens", tuple(times), nearest, told),
+        Question(*WORDS, level(found.words[-1], 0.25, 0.75, WORDS.choices), ends),
+        Question(*HARDER, level(gap, -0.05, 0.05, ("combinations", "alike", "words")), ends),
+        Question(*TOKENS, nearest, told),
     ]
 
 
@@ -167,12 +168,11 @@ def reward_questions(found: reward_model.Trained, ranked: list[reward_model.Endi
     happy = sum(each.happy for each in ranked[:half])
     on_top = level(happy / half, 0.34, 0.66, ("sad", "mixed", "happy"))
     first = found.losses[0]
-    values = {"zero": 0.0, "log2": math.log(2), "two": 2.0}
-    nearest = min(values, key=lambda name: abs(values[name] - first))
+    nearest = min(FIRSTS, key=lambda name: abs(FIRSTS[name] - first))
     top = {"text": ranked[0].text, "happy": str(happy), "half": str(half)}
     return [
-        Question("q_top", ("happy", "mixed", "sad"), on_top, top),
-        Question("q_first", tuple(values), nearest, {"first": f"{first:.4f}"}),
+        Question(*TOP, on_top, top),
+        Question(*FIRST, nearest, {"first": f"{first:.4f}"}),
     ]
 
 
@@ -249,11 +249,10 @@ def policy_questions(found: policy.Improved) -> list[Question]:
         "other_after": f"{found.after.rewards[other]:+.2f}",
         "kl": f"{recent(found.kl, RECENT):.1f}",
     }
-    apart = ("near", "some", "far")
     return [
-        Question("q_rise", ("yes", "no"), yes(rise[found.judge] > 0.5), values),
-        Question("q_other", ("yes", "no"), yes(rise[other] > 0.25), values),
-        Question("q_kl", apart, level(recent(found.kl, RECENT), 3, 15, apart), values),
+        Question(*RISE, yes(rise[found.judge] > 0.5), values),
+        Question(*OTHER, yes(rise[other] > 0.25), values),
+        Question(*APART, level(recent(found.kl, RECENT), 3, 15, APART.choices), values),
     ]
 
 
@@ -317,6 +316,7 @@ VIEWS = (
         draw_sft,
         "answer_loss",
         ((fine_tuning.answer_loss, ("logits", "wanted")), (fine_tuning.rows, ("begins", "ends"))),
+        asks=(WORDS, HARDER, TOKENS),
         parameters=a_copy,
     ),
     View(
@@ -324,6 +324,7 @@ VIEWS = (
         draw_reward,
         "preference_loss",
         ((reward_model.preference_loss, ()), (reward_model.train_reward, ("(chosen, rejected)", "loss"))),
+        asks=(TOP, FIRST),
     ),
     View(SCORE, draw_score, "reward_head", ((reward_model.score, ("states",)), (reward_model.rewards, ()))),
     View(
@@ -335,6 +336,7 @@ VIEWS = (
             (policy.advantages, ("to_come", "expected", "more")),
             (policy.learn, ("advantage", "new", "objective")),
         ),
+        asks=(RISE, OTHER, APART),
         parameters=a_copy,
     ),
     View(LEASH, draw_leash, "kl_leash", ((policy.leashed, ("earned",)),)),

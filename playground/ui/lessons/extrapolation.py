@@ -9,12 +9,13 @@ from playground.lessons import extrapolation as lesson
 from playground.lessons import position_encodings as encodings
 from playground.ui.html import Picture
 
-from .view import Question, Shown, View
-from .words import Word, words, yes
+from .view import Asked, Question, Shown, View
+from .words import YES_NO, Word, words, yes
 
 LONGER, LIVE = lesson.LESSON.experiments
 COLOURS = {"none": RESIDUAL, "learned": OFF, "sinusoidal": FEED_FORWARD, "rope": ATTENTION, "alibi": NORM}
 BROKEN = 0.1  # nats by which a loss must rise to count as broken
+LIVE_WORST, WITHIN = Asked("q_worst", lesson.KINDS), Asked("q_within", ("learned", "alibi", "equal"))
 
 
 def draw_shipped(found: lesson.Extrapolated, lang: str) -> Shown:
@@ -75,9 +76,7 @@ def best(found: lesson.Extrapolated) -> Question:
 
 def sines(found: lesson.Extrapolated) -> Question:
     first, last = rises(found)["sinusoidal"]
-    return Question(
-        "q_sines", ("yes", "no"), yes(last <= first + BROKEN), {"first": f"{first:.2f}", "last": f"{last:.2f}"}
-    )
+    return Question("q_sines", YES_NO, yes(last <= first + BROKEN), {"first": f"{first:.2f}", "last": f"{last:.2f}"})
 
 
 def draw_live(found: lesson.Extrapolated, lang: str) -> Shown:
@@ -96,15 +95,13 @@ def draw_live(found: lesson.Extrapolated, lang: str) -> Shown:
 def live_worst(found: lesson.Extrapolated) -> Question:
     rise = {kind: last - first for kind, (first, last) in rises(found).items()}
     right = max(rise, key=lambda kind: rise[kind])
-    return Question("q_worst", lesson.KINDS, right, {kind: f"{value:+.2f}" for kind, value in rise.items()})
+    return Question(*LIVE_WORST, right, {kind: f"{value:+.2f}" for kind, value in rise.items()})
 
 
 def live_better(found: lesson.Extrapolated) -> Question:
     learned, alibi = (rises(found)[kind][0] for kind in ("learned", "alibi"))
     right = "learned" if learned < alibi - 0.01 else "alibi" if alibi < learned - 0.01 else "equal"
-    return Question(
-        "q_within", ("learned", "alibi", "equal"), right, {"learned": f"{learned:.2f}", "alibi": f"{alibi:.2f}"}
-    )
+    return Question(*WITHIN, right, {"learned": f"{learned:.2f}", "alibi": f"{alibi:.2f}"})
 
 
 VIEWS = (
@@ -119,5 +116,11 @@ VIEWS = (
             (encodings.rope, ("(sine, cosine)", "turned")),
         ),
     ),
-    View(LIVE, draw_live, "longer", ((lesson.experiment, ()), (lesson.PositionedGPT, ("table",)))),
+    View(
+        LIVE,
+        draw_live,
+        "longer",
+        ((lesson.experiment, ()), (lesson.PositionedGPT, ("table",))),
+        asks=(LIVE_WORST, WITHIN),
+    ),
 )

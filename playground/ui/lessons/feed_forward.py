@@ -10,12 +10,13 @@ from playground.gpt import model
 from playground.lessons import feed_forward as lesson
 from playground.ui.html import Picture
 
-from .view import Question, Shown, View
-from .words import words, yes
+from .view import Asked, Question, Shown, View
+from .words import YES_NO, words, yes
 
 ACTIVATION, DEAD, WIDEN = lesson.LESSON.experiments
 COLOURS = {"gelu": FEED_FORWARD, "tanh": ACCENT, "relu": RESIDUAL}
 DASHES = {"gelu": "solid", "tanh": "dot", "relu": "solid"}
+MORE, REVIVED = Asked("q_more", ("relu", "gelu", "alike")), Asked("q_revived", YES_NO)
 
 
 def draw_curves(found: lesson.Curves, lang: str) -> Shown:
@@ -74,8 +75,8 @@ def draw_dead(found: lesson.DeadUnits, lang: str) -> Shown:
     values = {"relu": f"{relu.dead[-1]:.1%}", "gelu": f"{gelu.dead[-1]:.1%}"}
     revived = {"revived": str(relu.revived), "dead": str(int(relu.silent.sum()))}
     questions = [
-        Question("q_more", ("relu", "gelu", "alike"), more, values),
-        Question("q_revived", ("yes", "no"), yes(relu.revived > 0), revived),
+        Question(*MORE, more, values),
+        Question(*REVIVED, yes(relu.revived > 0), revived),
     ]
     pictures = {
         "dead_share": chart("share", lambda each: each.dead),
@@ -110,7 +111,7 @@ def still_helps(found: lesson.Widths) -> Question:
     helped = found.straight[-1] < found.straight[0] - 0.01
     values = {"first": f"{found.straight[0]:.3f}", "last": f"{found.straight[-1]:.3f}"}
     bent = {"bent_first": f"{found.bent[0]:.3f}", "bent_last": f"{found.bent[-1]:.3f}"}
-    return Question("q_linear", ("yes", "no"), yes(helped), values | bent)
+    return Question("q_linear", YES_NO, yes(helped), values | bent)
 
 
 def share(found: lesson.Widths) -> Question:
@@ -125,7 +126,13 @@ VIEWS = (
     View(
         ACTIVATION, draw_curves, "gelu", ((model.gelu, ()), (lesson.gelu_exact, ()), (lesson.gradient, ("(slope,)",)))
     ),
-    View(DEAD, draw_dead, "dead_units", ((lesson.is_dead, ()), (lesson.descend, ("loss", "gradients")))),
+    View(
+        DEAD,
+        draw_dead,
+        "dead_units",
+        ((lesson.is_dead, ()), (lesson.descend, ("loss", "gradients"))),
+        asks=(MORE, REVIVED),
+    ),
     View(
         WIDEN,
         draw_widen,

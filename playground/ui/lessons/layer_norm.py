@@ -8,7 +8,7 @@ from playground.lessons import layer_norm as lesson
 from playground.ui.html import Picture
 
 from .view import Question, Shown, View
-from .words import words, yes
+from .words import YES_NO, words, yes
 
 VECTOR, BATCH = lesson.LESSON.experiments
 
@@ -92,7 +92,7 @@ def one_word(found: lesson.Batch) -> Question:
 
 def padded(found: lesson.Batch) -> Question:
     values = {"moved": brief(found.padding_moved), "yours": str(found.lengths[0]), "theirs": str(found.lengths[1])}
-    return Question("q_padding", ("yes", "no"), yes(found.padding_moved > 1e-5), values)
+    return Question("q_padding", YES_NO, yes(found.padding_moved > 1e-5), values)
 
 
 VIEWS = (

@@ -17,11 +17,11 @@ CANDIDATES = 4  # of each model
 
 def draw_blanks(found: lesson.Blanks, lang: str) -> Shown:
     word = words(lang, "blank")
-    pictures = {f"blank_{i}": filled(each, i, found.labels, word) for i, each in enumerate(found.filled, 1)}
+    pictures = {f"blank_{i}": filled(each, i, word) for i, each in enumerate(found.filled, 1)}
     return Shown(pictures, [listens(found), surer(found)])
 
 
-def filled(found: lesson.Filled, number: int, labels: tuple[str, ...], word: Word) -> Picture:
+def filled(found: lesson.Filled, number: int, word: Word) -> Picture:
     """The best tokens of both models, each with its probability under both."""
     best = {
         model: each.topk(CANDIDATES).indices.tolist()
@@ -39,7 +39,7 @@ def filled(found: lesson.Filled, number: int, labels: tuple[str, ...], word: Wor
     )
     firsts = {name: lesson.label(each[0]) for name, each in best.items()}
     shares = {"bert_share": f"{found.both_sides.max():.0%}", "gpt_share": f"{found.left_only.max():.0%}"}
-    left = "".join(labels[: found.position]).replace("·", " ").strip() or "…"
+    left = "".join(map(lesson.label, found.left)).replace("·", " ").strip() or "…"
     return Picture(chart, [word("note", left=left, **firsts, **shares)])
 
 

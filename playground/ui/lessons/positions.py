@@ -11,7 +11,7 @@ from playground.lessons import positions as lesson
 from playground.ui.html import Picture
 
 from .view import Question, Shown, View
-from .words import words, yes
+from .words import YES_NO, words, yes
 
 ORDER, SINES, ROTATION, LEARNED, ROPE, ALIBI = lesson.LESSON.experiments
 ROUNDING = 1e-3  # outputs of the whole network, in float32, differ by less when they ought to be the same
@@ -43,7 +43,7 @@ def draw_order(found: lesson.Order, lang: str) -> Shown:
     blind, masked = (each < ROUNDING for each in (found.blind_moved, found.masked_moved))
     questions = [
         Question("q_blind", ("same", "changed"), "same" if blind else "changed", {"moved": brief(found.blind_moved)}),
-        Question("q_mask", ("yes", "no"), yes(masked), {"moved": brief(found.masked_moved)}),
+        Question("q_mask", YES_NO, yes(masked), {"moved": brief(found.masked_moved)}),
     ]
     return Shown(pictures, questions)
 
@@ -69,7 +69,7 @@ def draw_sines(found: lesson.Sines, lang: str) -> Shown:
     equal = found.symmetric < EXACT
     questions = [
         Question("q_slowest", ("left", "right"), "right" if slow < fast else "left", turns),
-        Question("q_twice", ("yes", "no"), yes(found.nearest < EXACT), {"nearest": f"{found.nearest:.3f}"}),
+        Question("q_twice", YES_NO, yes(found.nearest < EXACT), {"nearest": f"{found.nearest:.3f}"}),
         Question("q_sides", ("equal", "changed"), "equal" if equal else "changed", {"error": brief(found.symmetric)}),
     ]
     return Shown(pictures, questions)
@@ -95,14 +95,14 @@ def draw_rotation(found: lesson.Rotated, lang: str) -> Shown:
     }
     before, after = found.lengths
     questions = [
-        Question("q_everywhere", ("yes", "no"), yes(found.everywhere < EXACT), errors),
+        Question("q_everywhere", YES_NO, yes(found.everywhere < EXACT), errors),
         Question(
             "q_length",
             ("same", "longer", "shorter"),
             "same" if abs(after - before) < EXACT else "longer" if after > before else "shorter",
             {"before": f"{before:.6f}", "after": f"{after:.6f}", "pairs": str(len(found.start) // 2)},
         ),
-        Question("q_back", ("yes", "no"), yes(found.returned < EXACT), {"returned": brief(found.returned)}),
+        Question("q_back", YES_NO, yes(found.returned < EXACT), {"returned": brief(found.returned)}),
     ]
     return Shown(pictures, questions)
 
@@ -128,7 +128,7 @@ def draw_learned(found: lesson.Learned, lang: str) -> Shown:
     near = "neighbour" if distance <= 2 else "near" if distance <= 20 else "far"
     questions = [
         Question("q_nearest", ("neighbour", "near", "far"), near, values),
-        Question("q_beyond", ("yes", "no"), yes(found.beyond), {"rows": str(found.rows), "last": str(found.rows - 1)}),
+        Question("q_beyond", YES_NO, yes(found.beyond), {"rows": str(found.rows), "last": str(found.rows - 1)}),
     ]
     return Shown(pictures, questions)
 
@@ -145,7 +145,7 @@ def draw_rope(found: lesson.Turned, lang: str) -> Shown:
     questions = [
         Question("q_shift", ("same", "changed"), "same" if found.moved < EXACT else "changed", {
             "moved": brief(found.moved)}),
-        Question("q_place", ("yes", "no"), yes(abs(found.same_place - found.plain) < EXACT), {
+        Question("q_place", YES_NO, yes(abs(found.same_place - found.plain) < EXACT), {
             "plain": f"{found.plain:.4f}", "turned": f"{found.same_place:.4f}"}),
         Question("q_length", ("same", "changed"), "same" if abs(after - before) < EXACT else "changed", {
             "before": f"{before:.4f}", "after": f"{after:.4f}"}),

@@ -9,13 +9,14 @@ from playground.gpt import model
 from playground.lessons import residuals as lesson
 from playground.ui.html import Picture
 
-from .view import Question, Shown, View
-from .words import recent, words, yes
+from .view import Asked, Question, Shown, View
+from .words import YES_NO, recent, words, yes
 
 GRADIENTS, RACE, BLOCK = lesson.LESSON.experiments
 COLOURS = {"pre": NORM, "post": ACCENT, "without": FEED_FORWARD, "bare": OFF}
 DASHES = {"pre": "solid", "post": "solid", "without": "dash", "bare": "dot"}
 RECENT = 10  # steps
+BEST, WITHOUT = Asked("q_best", lesson.KINDS), Asked("q_without", YES_NO)
 GUESSING = math.log(lesson.SYMBOLS)  # nats, when all symbols are equally likely
 
 
@@ -47,7 +48,7 @@ def vanishes(found: lesson.Gradients) -> Question:
 def normed(found: lesson.Gradients) -> Question:
     first, last = found.norms["without"][0], found.norms["without"][-1]
     values = {"first": brief(first), "last": brief(last)}
-    return Question("q_normed", ("yes", "no"), yes(first < last / 10), values)
+    return Question("q_normed", YES_NO, yes(first < last / 10), values)
 
 
 def stream(found: lesson.Gradients) -> Question:
@@ -67,8 +68,8 @@ def draw_race(found: lesson.Race, lang: str) -> Shown:
     best = min(ends, key=lambda kind: ends[kind])
     learned = ends["without"] < 0.9 * GUESSING
     questions = [
-        Question("q_best", lesson.KINDS, best, shown),
-        Question("q_without", ("yes", "no"), yes(learned), shown | {"guessing": f"{GUESSING:.3f}"}),
+        Question(*BEST, best, shown),
+        Question(*WITHOUT, yes(learned), shown | {"guessing": f"{GUESSING:.3f}"}),
     ]
     return Shown({"race_loss": Picture(drawn, [word("note", depth=found.depth, **shown)])}, questions)
 
@@ -87,7 +88,7 @@ def draw_block(found: lesson.Block, lang: str) -> Shown:
     counts = {"post": f"{found.total:,}", "pre": f"{found.pre_norm:,}"}
     questions = [
         Question("q_total", tuple(places), right, printed),
-        Question("q_order", ("yes", "no"), yes(found.total == found.pre_norm), counts),
+        Question("q_order", YES_NO, yes(found.total == found.pre_norm), counts),
     ]
     return Shown({"block_parts": Picture(drawn, [note])}, questions)
 
@@ -108,6 +109,7 @@ VIEWS = (
         draw_race,
         "race",
         ((lesson.Stack.streams, ("x",)), (lesson.again, ("targets",)), (lesson.race, ("now", "adam"))),
+        asks=(BEST, WITHOUT),
     ),
     View(BLOCK, draw_block, "block", ((lesson.PostNormBlock, ("(middle, _)", "thought", "after")),)),
 )

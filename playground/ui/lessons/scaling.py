@@ -11,13 +11,15 @@ from playground.lessons import scaling_grid as lesson
 from playground.text import sentences
 from playground.ui.html import Picture
 
-from .view import Question, Shown, View
-from .words import Word, words, yes
+from .view import Asked, Question, Shown, View
+from .words import YES_NO, Word, words, yes
 
 GRID, CALCULATOR, SMALL = lesson.LESSON.experiments
 EACH_LINE = {"tokens": "of_tokens", "parameters": "of_parameters"}  # words for what a line of the picture shares
 SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 COLOURS = (ATTENTION, FEED_FORWARD, NORM, OFF, ACCENT)
+SIZES = ("small", "middle", "large")
+LEAST, HELPED = Asked("q_least", SIZES), Asked("q_helped", YES_NO)
 
 
 def short(number: float) -> str:
@@ -245,14 +247,12 @@ def questions(found: Sequence[lesson.Point]) -> list[Question]:
     firsts = {p.width: p.loss for p in found if p.tokens == least}
     lasts = {p.width: p.loss for p in found if p.tokens == most}
     best = min(firsts, key=lambda width: firsts[width])
-    names = dict(zip(sorted(firsts), ("small", "middle", "large"), strict=True))
+    names = dict(zip(sorted(firsts), SIZES, strict=True))
     values = {names[width]: f"{loss:.2f}" for width, loss in firsts.items()}
     helped = all(lasts[width] < firsts[width] for width in firsts)
     return [
-        Question("q_least", ("small", "middle", "large"), names[best], values),
-        Question(
-            "q_helped", ("yes", "no"), yes(helped), {names[width]: f"{loss:.2f}" for width, loss in lasts.items()}
-        ),
+        Question(*LEAST, names[best], values),
+        Question(*HELPED, yes(helped), {names[width]: f"{loss:.2f}" for width, loss in lasts.items()}),
     ]
 
 
@@ -277,5 +277,11 @@ VIEWS = (
             (scaling.Law.optimum, ("ratio", "parameters")),
         ),
     ),
-    View(SMALL, draw_small, "scaling_law", ((lesson.sweep, ("(config, steps)", "model", "parameters")),)),
+    View(
+        SMALL,
+        draw_small,
+        "scaling_law",
+        ((lesson.sweep, ("(config, steps)", "model", "parameters")),),
+        asks=(LEAST, HELPED),
+    ),
 )

@@ -35,7 +35,7 @@ from . import (
     transformer_rnn,
 )
 from .values import checked
-from .view import Shown, View, question_words
+from .view import Shown, View, asked_words, question_words
 
 TAB = "lessons"
 SHOWN = (  # in the order of LESSONS
@@ -88,6 +88,7 @@ def about(name: str, lang: str) -> dict[str, Any]:
         "sentences": say(lang, f"lesson_{name}.about").split("\n"),
         "controls": [control_words(lang, name, control) for control in view.experiment.controls],
         "trains": view.experiment.trains,
+        "questions": [asked_words(lang, name, question) for question in view.asks],
         "formula": asset(f"formulas/{view.formula}.mathml"),
         "code": [asdict(source.excerpt(*each)) for each in view.code],
     }

@@ -13,12 +13,15 @@ from playground.lessons import transformer_rnn as lesson
 from playground.ui.html import Picture
 
 from .scaling import short
-from .view import Question, Shown, View
-from .words import Word, words, yes
+from .view import Asked, Question, Shown, View
+from .words import YES_NO, Word, words, yes
 
 COUNTS, TIMES, REACH = lesson.LESSON.experiments
 COLOURS = {"block": ATTENTION, "rnn": FEED_FORWARD, "lstm": NORM}
 DASHES = {"block": "solid", "rnn": "solid", "lstm": "dash"}  # RNN and LSTM may lie on one another
+TIMES_AS_LONG = {"one": 1.0, "four": 4.0, "sixteen": 16.0, "square": 256.0}
+FIRST, LONGER = Asked("q_first", ("block", "rnn", "alike")), Asked("q_longer", tuple(TIMES_AS_LONG))
+GROWS = Asked("q_grows", ("block", "rnn", "both", "neither"))
 
 
 def nearest(number: float, places: dict[str, float]) -> str:
@@ -184,19 +187,18 @@ def first(found: lesson.Times) -> Question:
         "length": f"{length:,}", "more": f"{work['block'] / work['rnn']:.0f}", "block": milliseconds(block),
         "rnn": milliseconds(rnn), "block_rate": giga(found, "block", length), "rnn_rate": giga(found, "rnn", length),
     }  # fmt: skip
-    return Question("q_first", ("block", "rnn", "alike"), right, values)
+    return Question(*FIRST, right, values)
 
 
 def longer(found: lesson.Times) -> Question:
     """What a text 16 times as long does to the RNN."""
     short_text, long_text = 64, 64 * 16
     before, after = found.read[short_text]["rnn"], found.read[long_text]["rnn"]
-    places = {"one": 1.0, "four": 4.0, "sixteen": 16.0, "square": 256.0}
     values = {
         "short": f"{short_text}", "long": f"{long_text:,}", "steps": f"{long_text // short_text}",
         "before": milliseconds(before), "after": milliseconds(after), "ratio": f"{after / before:.1f}",
     }  # fmt: skip
-    return Question("q_longer", tuple(places), nearest(after / before, places), values)
+    return Question(*LONGER, nearest(after / before, TIMES_AS_LONG), values)
 
 
 def grows(found: lesson.Times) -> Question:
@@ -207,7 +209,7 @@ def grows(found: lesson.Times) -> Question:
         (block > 1.5, rnn > 1.5), "neither"
     )
     values = {"least": f"{least:,}", "most": f"{most:,}", "block_times": f"{block:.1f}", "rnn_times": f"{rnn:.1f}"}
-    return Question("q_grows", ("block", "rnn", "both", "neither"), right, values)
+    return Question(*GROWS, right, values)
 
 
 # Gradients over a distance.
@@ -256,7 +258,7 @@ def fades(found: lesson.Reach) -> Question:
 def exactly_one(found: lesson.Reach) -> Question:
     near, far = found.at_one[1], found.at_one[-1]
     values = {"far": str(len(found.bound) - 1), "near_norm": brief(near), "far_norm": brief(far)}
-    return Question("q_one", ("yes", "no"), yes(far > near / 2), values)
+    return Question("q_one", YES_NO, yes(far > near / 2), values)
 
 
 VIEWS = (
@@ -282,6 +284,7 @@ VIEWS = (
             (lesson.clocked, ("began",)),
             (lesson.Times.by_formula, ("rate",)),
         ),
+        asks=(FIRST, LONGER, GROWS),
     ),
     View(
         REACH,

@@ -2,13 +2,20 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from playground.lessons.lesson import Experiment
 from playground.text import say
 from playground.ui.html import Picture
 
 COMMON = ("yes", "no", "same")  # choices that many questions have; their words are in lesson.toml
+
+
+class Asked(NamedTuple):
+    """What is asked before it can be answered: `Question(*asked, right, values)` knows."""
+
+    name: str
+    choices: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,18 +63,20 @@ class Shown:
 class View:
     """`draw(found, lang)` shows what `experiment.run` found.
 
-    `formula` is a file of assets/formulas; `code` is what to show beside it, each with the assignments to mark.
+    `formula` is a file of assets/formulas; `code` is what to show beside it, each with the assignments to mark. What
+    trains `asks` before it is started: whoever has seen the end cannot predict it.
     """
 
     experiment: Experiment
     draw: Callable[[Any, str], Shown]
     formula: str
     code: tuple[tuple[Callable[..., Any], tuple[str, ...]], ...]
+    asks: tuple[Asked, ...] = ()
     parameters: Callable[..., int] | None = None  # how many a training moves, where the controls decide it
 
 
-def question_words(lang: str, experiment: str, question: Question) -> dict[str, Any]:
-    """A question as the page receives it."""
+def asked_words(lang: str, experiment: str, question: Asked | Question, **values: str) -> dict[str, Any]:
+    """A question as the page receives it, without its answer."""
     name = question.name
     choices = [
         [
@@ -76,10 +85,12 @@ def question_words(lang: str, experiment: str, question: Question) -> dict[str, 
         ]
         for choice in question.choices
     ]
+    return {"name": name, "asks": say(lang, f"lesson_{experiment}.{name}", **values), "choices": choices}
+
+
+def question_words(lang: str, experiment: str, question: Question) -> dict[str, Any]:
     return {
-        "name": name,
-        "asks": say(lang, f"lesson_{experiment}.{name}", **question.values),
-        "choices": choices,
+        **asked_words(lang, experiment, question, **question.values),
         "right": question.right,
-        "why": say(lang, f"lesson_{experiment}.{name}_why", **question.values),
+        "why": say(lang, f"lesson_{experiment}.{question.name}_why", **question.values),
     }

@@ -17,5 +17,8 @@ def recent(values: Sequence[float], steps: int) -> float:
     return sum(values[-steps:]) / len(values[-steps:])
 
 
+YES_NO = ("yes", "no")
+
+
 def yes(true: bool) -> str:
     return "yes" if true else "no"
