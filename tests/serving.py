@@ -78,4 +78,5 @@ def server() -> Server:
 def end() -> None:
     """Close the page, where one was opened, as an operator does."""
     if server.cache_info().currsize:
-        assert at_rest(server().page, seconds=30)
+        server().page.close(verbose=False)
+        assert at_rest(seconds=30)

@@ -135,21 +135,20 @@ def serve(page: gr.Blocks, place: Place, lang: str | None, limits: Limits, model
     sys.stdout.write(say(lang or "en", "page.served", address=shared or url) + "\n")
     sys.stdout.flush()
     with suppress(KeyboardInterrupt):  # pressed once more
-        page.block_thread()
-        if at_rest(page, seconds=3):
+        page.block_thread()  # then the server has had five seconds
+        if at_rest(seconds=1):
             return
     sys.stdout.flush()
     os._exit(0)
 
 
-def at_rest(page: gr.Blocks, seconds: float) -> bool:
-    """Close the page and wait for what it computes; whether all of it came to an end.
+def at_rest(seconds: float) -> bool:
+    """Whether all that a server computed, which has been closed, comes to an end within this time.
 
     Gradio's threads are daemons, which Python does not wait for. One that comes back from PyTorch when Python has ended
     is thrown off through C++ that lets nothing pass, and the process aborts: 'terminate called without an active
     exception'.
     """
-    page.close(verbose=False)
     end = time.monotonic() + seconds
     working = [thread for thread in threading.enumerate() if thread.name == "AnyIO worker thread"]
     for thread in working:

@@ -18,8 +18,10 @@ import serving
 
 ROOT = Path(__file__).parents[2]
 # Loaded by every Python process before anything else: who tries to leave this computer is written down and refused.
+# Ctrl+C is heard again, which a shell that runs the tests in its background lets nobody hear.
 GUARD = """
-import os, socket
+import os, signal, socket
+signal.signal(signal.SIGINT, signal.default_int_handler)
 real = socket.socket.connect
 def connect(self, address):
     if self.family in (socket.AF_INET, socket.AF_INET6) and address[0] not in ("127.0.0.1", "::1", "localhost"):
@@ -176,5 +178,5 @@ def test_who_ends_it_while_it_computes_sees_no_abort(tmp_path, fix_a_folder):
             httpx.post(f"{url}/gradio_api/call/generate", json=asked, trust_env=False)
         time.sleep(0.3)
         process.send_signal(signal.SIGINT)
-        assert process.wait(10) == 0
+        assert process.wait(30) == 0  # of a busy computer's; six at most are its own
         assert "Traceback" not in said.read_text()
