@@ -20,7 +20,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(trylast=True)  # when the visitors have left
 def pytest_sessionfinish() -> None:
-    """Where a test has started the server, it ends before Python does. See `at_rest` in serve.py"""
+    """Where a test has started the server, it ends before Python does. See `closed` in serve.py"""
     if serving := sys.modules.get("serving"):
         serving.end()
 

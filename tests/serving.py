@@ -3,6 +3,7 @@
 import logging
 import os
 import socket
+import sys
 import tempfile
 from functools import cache, partial
 from pathlib import Path
@@ -14,7 +15,7 @@ from playground.limits import DEFAULTS
 from playground.models import Models
 from playground.runs import Runs
 from playground.ui.page import build  # imports gradio, after it was told not to call home
-from playground.ui.serve import at_rest, forget, found, queueing, settings
+from playground.ui.serve import closed, forget, found, queueing, settings
 
 OWN = "fix_a"  # how the server names FIX-A
 
@@ -77,6 +78,7 @@ def server() -> Server:
 
 def end() -> None:
     """Close the page, where one was opened, as an operator does."""
-    if server.cache_info().currsize:
-        server().page.close(verbose=False)
-        assert at_rest(seconds=30)
+    if server.cache_info().currsize and not closed(server().page, seconds=30):
+        sys.stderr.write(
+            "The server still computes: Python may abort.\n"
+        )  # an error here would hide those of the tests

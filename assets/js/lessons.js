@@ -71,7 +71,8 @@ playground.lessons = (element, props, watch, ask, begin, stop, through, take_hom
     progress();
     const ahead = here.about[state.lang]?.questions ?? []; // asked before a training, for whoever saw its end predicts nothing
     const known = shown?.questions.length ? shown.questions : ahead;
-    questions.draw(known, here.guesses, known === ahead || !!here.started);
+    const told = here.answer?.progress;
+    if (known.length || drawn !== part) questions.draw(known, here.guesses, known === ahead || !!here.started || told?.done < told?.total);
     if (!shown) { if (drawn !== part) { pictures.replaceChildren(); stages.draw([], {}); } return; }
     const names = Object.keys(shown.pictures);
     for (const name of names) here.slots[name] ??= frame(name);
@@ -90,7 +91,8 @@ playground.lessons = (element, props, watch, ask, begin, stop, through, take_hom
     for (const each of Object.values(parts)) each.meant = null; // the server keeps one training
     here.meant = JSON.stringify(here.values);
     begin({ asked, part, values: here.values, anew });
-    progress();
+    for (const [name, guess] of Object.entries(here.guesses)) if (guess.revealed) delete here.guesses[name]; // predict again
+    found();
     halt.focus({ preventScroll: true });
   }
   const start = el('button', { type: 'button', class: 'pg-button start', onclick: () => run(false) });
@@ -179,7 +181,7 @@ playground.lessons = (element, props, watch, ask, begin, stop, through, take_hom
   on('language', () => { for (const here of Object.values(parts)) if (here.answer && !here.answer.shown[state.lang]) here.answer = null; lists(); show(); });
   on('refused', () => { // it may be anything on the page that was
     for (const here of Object.values(parts)) if (here.started && !playground.awaits(here.started)) here.started = null;
-    progress();
+    found();
   });
   on('trouble', (now) => { if (!now && root.offsetParent && !parts[part].about[state.lang]?.trains) want(); });
   watch('value', take);

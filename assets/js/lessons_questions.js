@@ -19,7 +19,7 @@ playground.lessonQuestions = (words) => {
     const field = el('fieldset', { class: 'question', 'data-question': asked.name }, el('legend', { text: asked.asks }), el('div', { class: 'choices-of-one' }, ...choices), reveal, verdict);
     function show() {
       const told = guess.revealed && !pending;
-      reveal.disabled = guess.chosen === null || told || pending;
+      reveal.disabled = guess.chosen === null || guess.revealed || pending;
       const hit = guess.chosen === asked.right;
       for (const choice of choices) {
         const right = told && choice.dataset.choice === asked.right;

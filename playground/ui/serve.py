@@ -13,6 +13,7 @@ from typing import Any
 
 import gradio as gr
 import torch
+from gradio.tunneling import CURRENT_TUNNELS
 from starlette.middleware import Middleware
 
 from playground import VERSION, log
@@ -134,22 +135,26 @@ def serve(page: gr.Blocks, place: Place, lang: str | None, limits: Limits, model
     log.tell("start", version=VERSION, model=models.names[0], threads=torch.get_num_threads(), limits=changed(limits))
     sys.stdout.write(say(lang or "en", "page.served", address=shared or url) + "\n")
     sys.stdout.flush()
+    with suppress(KeyboardInterrupt):
+        while page.is_running:
+            time.sleep(0.1)
+    for tunnel in CURRENT_TUNNELS:
+        tunnel.kill()
     with suppress(KeyboardInterrupt):  # pressed once more
-        page.block_thread()  # then the server has had five seconds
-        if at_rest(seconds=1):
+        if closed(page, seconds=6):
             return
-    sys.stdout.flush()
     os._exit(0)
 
 
-def at_rest(seconds: float) -> bool:
-    """Whether all that a server computed, which has been closed, comes to an end within this time.
+def closed(page: gr.Blocks, seconds: float) -> bool:
+    """Close the page; whether the threads in which it computed end within this time.
 
     Gradio's threads are daemons, which Python does not wait for. One that comes back from PyTorch when Python has ended
     is thrown off through C++ that lets nothing pass, and the process aborts: 'terminate called without an active
     exception'.
     """
     end = time.monotonic() + seconds
+    page.close(verbose=False)  # gives what is being answered five seconds
     working = [thread for thread in threading.enumerate() if thread.name == "AnyIO worker thread"]
     for thread in working:
         thread.join(max(0, end - time.monotonic()))

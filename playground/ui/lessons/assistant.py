@@ -23,10 +23,10 @@ STEPS = ("pretraining", "sft", "reward", "ppo")
 TIMES = {"hundred": 1e2, "thousands": 2e4, "millions": 1e7}
 FIRSTS = {"zero": 0.0, "log2": math.log(2), "two": 2.0}
 
-WORDS, HARDER = Asked("q_words", ("few", "half", "most")), Asked("q_harder", ("words", "combinations", "alike"))
-TOKENS = Asked("q_tokens", tuple(TIMES))
-TOP, FIRST = Asked("q_top", ("happy", "mixed", "sad")), Asked("q_first", tuple(FIRSTS))
-RISE, OTHER, APART = Asked("q_rise", YES_NO), Asked("q_other", YES_NO), Asked("q_kl", ("near", "some", "far"))
+Q_WORDS, Q_HARDER = Asked("q_words", ("few", "half", "most")), Asked("q_harder", ("words", "combinations", "alike"))
+Q_TOKENS = Asked("q_tokens", tuple(TIMES))
+Q_TOP, Q_FIRST = Asked("q_top", ("happy", "mixed", "sad")), Asked("q_first", tuple(FIRSTS))
+Q_RISE, Q_OTHER, Q_KL = Asked("q_rise", YES_NO), Asked("q_other", YES_NO), Asked("q_kl", ("near", "some", "far"))
 
 
 def share(of: float) -> str:
@@ -125,9 +125,9 @@ def sft_questions(found: fine_tuning.Tuned) -> list[Question]:
     told = {"tokens": f"{found.tokens:,}", "times": f"{read:,.0f}", "read": fine_tuning.PRETRAINING // 10**6}
     nearest = min(TIMES, key=lambda name: abs(math.log(TIMES[name] / read)))
     return [
-        Question(*WORDS, level(found.words[-1], 0.25, 0.75, WORDS.choices), ends),
-        Question(*HARDER, level(gap, -0.05, 0.05, ("combinations", "alike", "words")), ends),
-        Question(*TOKENS, nearest, told),
+        Question(*Q_WORDS, level(found.words[-1], 0.25, 0.75, Q_WORDS.choices), ends),
+        Question(*Q_HARDER, level(gap, -0.05, 0.05, ("combinations", "alike", "words")), ends),
+        Question(*Q_TOKENS, nearest, told),
     ]
 
 
@@ -171,8 +171,8 @@ def reward_questions(found: reward_model.Trained, ranked: list[reward_model.Endi
     nearest = min(FIRSTS, key=lambda name: abs(FIRSTS[name] - first))
     top = {"text": ranked[0].text, "happy": str(happy), "half": str(half)}
     return [
-        Question(*TOP, on_top, top),
-        Question(*FIRST, nearest, {"first": f"{first:.4f}"}),
+        Question(*Q_TOP, on_top, top),
+        Question(*Q_FIRST, nearest, {"first": f"{first:.4f}"}),
     ]
 
 
@@ -250,9 +250,9 @@ def policy_questions(found: policy.Improved) -> list[Question]:
         "kl": f"{recent(found.kl, RECENT):.1f}",
     }
     return [
-        Question(*RISE, yes(rise[found.judge] > 0.5), values),
-        Question(*OTHER, yes(rise[other] > 0.25), values),
-        Question(*APART, level(recent(found.kl, RECENT), 3, 15, APART.choices), values),
+        Question(*Q_RISE, yes(rise[found.judge] > 0.5), values),
+        Question(*Q_OTHER, yes(rise[other] > 0.25), values),
+        Question(*Q_KL, level(recent(found.kl, RECENT), 3, 15, Q_KL.choices), values),
     ]
 
 
@@ -316,7 +316,7 @@ VIEWS = (
         draw_sft,
         "answer_loss",
         ((fine_tuning.answer_loss, ("logits", "wanted")), (fine_tuning.rows, ("begins", "ends"))),
-        asks=(WORDS, HARDER, TOKENS),
+        asks=(Q_WORDS, Q_HARDER, Q_TOKENS),
         parameters=a_copy,
     ),
     View(
@@ -324,7 +324,7 @@ VIEWS = (
         draw_reward,
         "preference_loss",
         ((reward_model.preference_loss, ()), (reward_model.train_reward, ("(chosen, rejected)", "loss"))),
-        asks=(TOP, FIRST),
+        asks=(Q_TOP, Q_FIRST),
     ),
     View(SCORE, draw_score, "reward_head", ((reward_model.score, ("states",)), (reward_model.rewards, ()))),
     View(
@@ -336,7 +336,7 @@ VIEWS = (
             (policy.advantages, ("to_come", "expected", "more")),
             (policy.learn, ("advantage", "new", "objective")),
         ),
-        asks=(RISE, OTHER, APART),
+        asks=(Q_RISE, Q_OTHER, Q_KL),
         parameters=a_copy,
     ),
     View(LEASH, draw_leash, "kl_leash", ((policy.leashed, ("earned",)),)),

@@ -15,7 +15,7 @@ from .words import YES_NO, Word, words, yes
 LONGER, LIVE = lesson.LESSON.experiments
 COLOURS = {"none": RESIDUAL, "learned": OFF, "sinusoidal": FEED_FORWARD, "rope": ATTENTION, "alibi": NORM}
 BROKEN = 0.1  # nats by which a loss must rise to count as broken
-LIVE_WORST, WITHIN = Asked("q_worst", lesson.KINDS), Asked("q_within", ("learned", "alibi", "equal"))
+Q_WORST, Q_WITHIN = Asked("q_worst", lesson.KINDS), Asked("q_within", ("learned", "alibi", "equal"))
 
 
 def draw_shipped(found: lesson.Extrapolated, lang: str) -> Shown:
@@ -95,13 +95,13 @@ def draw_live(found: lesson.Extrapolated, lang: str) -> Shown:
 def live_worst(found: lesson.Extrapolated) -> Question:
     rise = {kind: last - first for kind, (first, last) in rises(found).items()}
     right = max(rise, key=lambda kind: rise[kind])
-    return Question(*LIVE_WORST, right, {kind: f"{value:+.2f}" for kind, value in rise.items()})
+    return Question(*Q_WORST, right, {kind: f"{value:+.2f}" for kind, value in rise.items()})
 
 
 def live_better(found: lesson.Extrapolated) -> Question:
     learned, alibi = (rises(found)[kind][0] for kind in ("learned", "alibi"))
     right = "learned" if learned < alibi - 0.01 else "alibi" if alibi < learned - 0.01 else "equal"
-    return Question(*WITHIN, right, {"learned": f"{learned:.2f}", "alibi": f"{alibi:.2f}"})
+    return Question(*Q_WITHIN, right, {"learned": f"{learned:.2f}", "alibi": f"{alibi:.2f}"})
 
 
 VIEWS = (
@@ -121,6 +121,6 @@ VIEWS = (
         draw_live,
         "longer",
         ((lesson.experiment, ()), (lesson.PositionedGPT, ("table",))),
-        asks=(LIVE_WORST, WITHIN),
+        asks=(Q_WORST, Q_WITHIN),
     ),
 )

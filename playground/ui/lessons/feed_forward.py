@@ -16,7 +16,7 @@ from .words import YES_NO, words, yes
 ACTIVATION, DEAD, WIDEN = lesson.LESSON.experiments
 COLOURS = {"gelu": FEED_FORWARD, "tanh": ACCENT, "relu": RESIDUAL}
 DASHES = {"gelu": "solid", "tanh": "dot", "relu": "solid"}
-MORE, REVIVED = Asked("q_more", ("relu", "gelu", "alike")), Asked("q_revived", YES_NO)
+Q_MORE, Q_REVIVED = Asked("q_more", ("relu", "gelu", "alike")), Asked("q_revived", YES_NO)
 
 
 def draw_curves(found: lesson.Curves, lang: str) -> Shown:
@@ -75,8 +75,8 @@ def draw_dead(found: lesson.DeadUnits, lang: str) -> Shown:
     values = {"relu": f"{relu.dead[-1]:.1%}", "gelu": f"{gelu.dead[-1]:.1%}"}
     revived = {"revived": str(relu.revived), "dead": str(int(relu.silent.sum()))}
     questions = [
-        Question(*MORE, more, values),
-        Question(*REVIVED, yes(relu.revived > 0), revived),
+        Question(*Q_MORE, more, values),
+        Question(*Q_REVIVED, yes(relu.revived > 0), revived),
     ]
     pictures = {
         "dead_share": chart("share", lambda each: each.dead),
@@ -131,7 +131,7 @@ VIEWS = (
         draw_dead,
         "dead_units",
         ((lesson.is_dead, ()), (lesson.descend, ("loss", "gradients"))),
-        asks=(MORE, REVIVED),
+        asks=(Q_MORE, Q_REVIVED),
     ),
     View(
         WIDEN,

@@ -16,9 +16,9 @@ from .words import Word, recent, words
 LEVELS = {"nothing": RESIDUAL, "letters": NORM, "pairs": FEED_FORWARD}  # and their colours
 RECENT = 10  # steps
 ALIKE = 0.05  # nats within which two losses count as the same
-START = Asked("q_start", tuple(LEVELS))
-BEATEN = Asked("q_beaten", ("early", "middle", "late", "never"))
-GAP = Asked("q_gap", ("training", "held_out", "alike"))
+Q_START = Asked("q_start", tuple(LEVELS))
+Q_BEATEN = Asked("q_beaten", ("early", "middle", "late", "never"))
+Q_GAP = Asked("q_gap", ("training", "held_out", "alike"))
 
 
 def draw(found: lesson.Grown, lang: str) -> Shown:
@@ -54,7 +54,7 @@ def start(first: lesson.Stage, levels: lesson.Levels) -> Question:
     """What an untrained model pays: which of the levels is nearest to the measured loss."""
     near = {name: abs(first.held_out - getattr(levels, name)) for name in LEVELS}
     values = {"held_out": f"{first.held_out:.3f}", "nothing": f"{levels.nothing:.3f}"}
-    return Question(*START, min(near, key=lambda name: near[name]), values)
+    return Question(*Q_START, min(near, key=lambda name: near[name]), values)
 
 
 def beaten(found: lesson.Grown) -> Question:
@@ -64,14 +64,14 @@ def beaten(found: lesson.Grown) -> Question:
     share = stage.step / found.steps
     right = "never" if not below else "early" if share <= 1 / 5 else "middle" if share <= 1 / 2 else "late"
     values = {"pairs": f"{found.levels.pairs:.2f}", "step": str(stage.step), "held_out": f"{stage.held_out:.2f}"}
-    return Question(*BEATEN, right, values)
+    return Question(*Q_BEATEN, right, values)
 
 
 def gap(found: lesson.Grown) -> Question:
     """Whether what it was trained on costs less than what it never saw."""
     trained, unseen = recent(found.losses, RECENT), found.stages[-1].held_out
     right = "alike" if abs(trained - unseen) <= ALIKE else "training" if trained < unseen else "held_out"
-    return Question(*GAP, right, {"trained": f"{trained:.2f}", "unseen": f"{unseen:.2f}"})
+    return Question(*Q_GAP, right, {"trained": f"{trained:.2f}", "unseen": f"{unseen:.2f}"})
 
 
 VIEWS = (
@@ -80,7 +80,7 @@ VIEWS = (
         draw,
         "next_token_loss",
         ((train.train, ("logits", "loss")), (lesson.levels, ("pairs",))),
-        asks=(START, BEATEN, GAP),
+        asks=(Q_START, Q_BEATEN, Q_GAP),
         parameters=lambda size, **_: lesson.config_of(size).n_parameters,
     ),
 )

@@ -16,7 +16,7 @@ GRADIENTS, RACE, BLOCK = lesson.LESSON.experiments
 COLOURS = {"pre": NORM, "post": ACCENT, "without": FEED_FORWARD, "bare": OFF}
 DASHES = {"pre": "solid", "post": "solid", "without": "dash", "bare": "dot"}
 RECENT = 10  # steps
-BEST, WITHOUT = Asked("q_best", lesson.KINDS), Asked("q_without", YES_NO)
+Q_BEST, Q_WITHOUT = Asked("q_best", lesson.KINDS), Asked("q_without", YES_NO)
 GUESSING = math.log(lesson.SYMBOLS)  # nats, when all symbols are equally likely
 
 
@@ -68,10 +68,13 @@ def draw_race(found: lesson.Race, lang: str) -> Shown:
     best = min(ends, key=lambda kind: ends[kind])
     learned = ends["without"] < 0.9 * GUESSING
     questions = [
-        Question(*BEST, best, shown),
-        Question(*WITHOUT, yes(learned), shown | {"guessing": f"{GUESSING:.3f}"}),
+        Question(*Q_BEST, best, shown),
+        Question(*Q_WITHOUT, yes(learned), shown | {"guessing": f"{GUESSING:.3f}"}),
     ]
-    return Shown({"race_loss": Picture(drawn, [word("note", depth=found.depth, **shown)])}, questions)
+    return Shown(
+        {"race_loss": Picture(drawn, [word("note", depth=found.depth, recent=min(RECENT, found.steps), **shown)])},
+        questions,
+    )
 
 
 def draw_block(found: lesson.Block, lang: str) -> Shown:
@@ -109,7 +112,7 @@ VIEWS = (
         draw_race,
         "race",
         ((lesson.Stack.streams, ("x",)), (lesson.again, ("targets",)), (lesson.race, ("now", "adam"))),
-        asks=(BEST, WITHOUT),
+        asks=(Q_BEST, Q_WITHOUT),
     ),
     View(BLOCK, draw_block, "block", ((lesson.PostNormBlock, ("(middle, _)", "thought", "after")),)),
 )

@@ -19,7 +19,7 @@ EACH_LINE = {"tokens": "of_tokens", "parameters": "of_parameters"}  # words for 
 SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 COLOURS = (ATTENTION, FEED_FORWARD, NORM, OFF, ACCENT)
 SIZES = ("small", "middle", "large")
-LEAST, HELPED = Asked("q_least", SIZES), Asked("q_helped", YES_NO)
+Q_LEAST, Q_HELPED = Asked("q_least", SIZES), Asked("q_helped", YES_NO)
 
 
 def short(number: float) -> str:
@@ -251,8 +251,8 @@ def questions(found: Sequence[lesson.Point]) -> list[Question]:
     values = {names[width]: f"{loss:.2f}" for width, loss in firsts.items()}
     helped = all(lasts[width] < firsts[width] for width in firsts)
     return [
-        Question(*LEAST, names[best], values),
-        Question(*HELPED, yes(helped), {names[width]: f"{loss:.2f}" for width, loss in lasts.items()}),
+        Question(*Q_LEAST, names[best], values),
+        Question(*Q_HELPED, yes(helped), {names[width]: f"{loss:.2f}" for width, loss in lasts.items()}),
     ]
 
 
@@ -282,6 +282,6 @@ VIEWS = (
         draw_small,
         "scaling_law",
         ((lesson.sweep, ("(config, steps)", "model", "parameters")),),
-        asks=(LEAST, HELPED),
+        asks=(Q_LEAST, Q_HELPED),
     ),
 )

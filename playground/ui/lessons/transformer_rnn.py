@@ -20,8 +20,8 @@ COUNTS, TIMES, REACH = lesson.LESSON.experiments
 COLOURS = {"block": ATTENTION, "rnn": FEED_FORWARD, "lstm": NORM}
 DASHES = {"block": "solid", "rnn": "solid", "lstm": "dash"}  # RNN and LSTM may lie on one another
 TIMES_AS_LONG = {"one": 1.0, "four": 4.0, "sixteen": 16.0, "square": 256.0}
-FIRST, LONGER = Asked("q_first", ("block", "rnn", "alike")), Asked("q_longer", tuple(TIMES_AS_LONG))
-GROWS = Asked("q_grows", ("block", "rnn", "both", "neither"))
+Q_FIRST, Q_LONGER = Asked("q_first", ("block", "rnn", "alike")), Asked("q_longer", tuple(TIMES_AS_LONG))
+Q_GROWS = Asked("q_grows", ("block", "rnn", "both", "neither"))
 
 
 def nearest(number: float, places: dict[str, float]) -> str:
@@ -187,18 +187,18 @@ def first(found: lesson.Times) -> Question:
         "length": f"{length:,}", "more": f"{work['block'] / work['rnn']:.0f}", "block": milliseconds(block),
         "rnn": milliseconds(rnn), "block_rate": giga(found, "block", length), "rnn_rate": giga(found, "rnn", length),
     }  # fmt: skip
-    return Question(*FIRST, right, values)
+    return Question(*Q_FIRST, right, values)
 
 
 def longer(found: lesson.Times) -> Question:
     """What a text 16 times as long does to the RNN."""
-    short_text, long_text = 64, 64 * 16
+    short_text, long_text = 64, 64 * 16  # as its question says
     before, after = found.read[short_text]["rnn"], found.read[long_text]["rnn"]
     values = {
         "short": f"{short_text}", "long": f"{long_text:,}", "steps": f"{long_text // short_text}",
         "before": milliseconds(before), "after": milliseconds(after), "ratio": f"{after / before:.1f}",
     }  # fmt: skip
-    return Question(*LONGER, nearest(after / before, TIMES_AS_LONG), values)
+    return Question(*Q_LONGER, nearest(after / before, TIMES_AS_LONG), values)
 
 
 def grows(found: lesson.Times) -> Question:
@@ -209,7 +209,7 @@ def grows(found: lesson.Times) -> Question:
         (block > 1.5, rnn > 1.5), "neither"
     )
     values = {"least": f"{least:,}", "most": f"{most:,}", "block_times": f"{block:.1f}", "rnn_times": f"{rnn:.1f}"}
-    return Question(*GROWS, right, values)
+    return Question(*Q_GROWS, right, values)
 
 
 # Gradients over a distance.
@@ -284,7 +284,7 @@ VIEWS = (
             (lesson.clocked, ("began",)),
             (lesson.Times.by_formula, ("rate",)),
         ),
-        asks=(FIRST, LONGER, GROWS),
+        asks=(Q_FIRST, Q_LONGER, Q_GROWS),
     ),
     View(
         REACH,

@@ -25,7 +25,7 @@ class Question:
     `<name>` asks, `<name>_<choice>` are the choices (but for COMMON ones), `<name>_why` explains.
     """
 
-    name: str
+    name: str  # begins as Asked does
     choices: tuple[str, ...]
     right: str  # one of the choices: as just computed, never a constant
     values: Mapping[str, str] = field(default_factory=dict)  # the numbers in the question and in the explanation
@@ -89,6 +89,7 @@ def asked_words(lang: str, experiment: str, question: Asked | Question, **values
 
 
 def question_words(lang: str, experiment: str, question: Question) -> dict[str, Any]:
+    """The same with its answer, and why it is that."""
     return {
         **asked_words(lang, experiment, question, **question.values),
         "right": question.right,

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from playground.text import say
 
 Word = Callable[..., str]
+YES_NO = ("yes", "no")
 
 
 def words(lang: str, experiment: str) -> Word:
@@ -15,9 +16,6 @@ def words(lang: str, experiment: str) -> Word:
 def recent(values: Sequence[float], steps: int) -> float:
     """The mean of the last steps: one batch is luck."""
     return sum(values[-steps:]) / len(values[-steps:])
-
-
-YES_NO = ("yes", "no")
 
 
 def yes(true: bool) -> str:
