@@ -253,7 +253,11 @@ def wire_model(wiring: Wiring, answers: Answers, controls: Controls, parts: dict
     changed = [
         wiring.on([controls.model.input], change, [*known, *asked], outputs,
                   show_progress="full", show_progress_on=[controls.model], trigger_mode="multiple"),
-        *(wiring.on([part.through], through, [*known, *asked[1:]], outputs) for part in parts.values() if part.through),
+        *(
+            wiring.on([part.through], through, [*known, *asked[1:]], outputs, trigger_mode="multiple")
+            for part in parts.values()
+            if part.through
+        ),
     ]  # fmt: skip
     for each in changed:
         each.then(lambda session: session.request.model, wiring.session, controls.model,

@@ -142,7 +142,7 @@ def take(wiring: Wiring, shown: Component) -> None:
         model = training.borrowed(wiring.models, said(event, "model"))
         return str(take_home.made(file, lambda folder: training.write_zip(folder, model, lang)))
 
-    take_home.fetched(wiring.on([shown.take], pack, [wiring.lang], [file]), file)
+    take_home.fetched(wiring.on([shown.take], pack, [wiring.lang], [file], trigger_mode="multiple"), file)
 
 
 def build(wiring: Wiring, _: Any) -> Part:
