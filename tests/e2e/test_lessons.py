@@ -103,6 +103,13 @@ def test_a_lesson_is_restored_from_its_address_and_answers_in_both_languages(vis
 SLIDE = "(range, value) => { range.value = value; range.dispatchEvent(new Event('input')); }"
 
 
+LOOK_AT_BOTH = """() => {
+  const slider = document.querySelector('#lessons .stages input'), look = document.querySelector('#lessons .through');
+  for (const place of [0, 1]) { slider.value = place; slider.dispatchEvent(new Event('input')); look.click(); }
+}"""
+STEP = "() => Number(/\\d+/.exec(document.querySelector('#lessons .stages output').textContent)[0])"
+
+
 def trained_until_stopped(visitor):
     """A training shows its progress and what it found so far, and stops when told to."""
     visitor.find('#lessons .contents a[data-part="gradients"]').click()
@@ -137,6 +144,8 @@ def test_the_whole_page_looks_through_a_model_trained_before_ones_eyes(visit):
     looking = visitor.find("#lessons .stages .note")
     visitor.find("#lessons .through").click()
     expect(looking).to_have_text(visitor.say("lessons.looking", step=20))
+    visitor.page.evaluate(LOOK_AT_BOTH)  # the second is asked for when the answer to the first is only just there
+    expect(looking).to_have_text(visitor.say("lessons.looking", step=visitor.page.evaluate(STEP)))
     for place in (3, 1, 0):  # the page follows, and ends where the slider does
         checkpoint.evaluate(SLIDE, place)
         visitor.page.wait_for_timeout(350)
