@@ -79,6 +79,5 @@ def server() -> Server:
 def end() -> None:
     """Close the page, where one was opened, as an operator does."""
     if server.cache_info().currsize and not closed(server().page, seconds=30):
-        sys.stderr.write(
-            "The server still computes: Python may abort.\n"
-        )  # an error here would hide those of the tests
+        # Not an error, which would hide those of the tests.
+        sys.stderr.write("The server still computes: Python may abort.\n")

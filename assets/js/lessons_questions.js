@@ -26,14 +26,14 @@ playground.lessonQuestions = (words) => {
         choice.classList.toggle('right', right);
         choice.classList.toggle('wrong', told && !hit && choice.dataset.choice === guess.chosen);
       }
-      const answer = () => asked.choices.find(([value]) => value === asked.right)[1];
-      verdict.textContent = told ? fill(hit ? w.right : w.wrong, { answer: answer(), why: asked.why }) : '';
+      const answer = asked.choices.find(([value]) => value === asked.right)?.[1]; // of what is pending there is none
+      verdict.textContent = told ? fill(hit ? w.right : w.wrong, { answer, why: asked.why }) : '';
     }
     show();
     return field;
   }
 
-  function draw(questions, guesses, pending = false) {
+  function draw(questions, guesses, pending) {
     const w = words();
     const held = root.contains(document.activeElement) ? document.activeElement : null;
     const [of, value] = [held?.closest('.question')?.dataset.question, held?.value];
